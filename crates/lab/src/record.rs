@@ -330,10 +330,22 @@ pub struct Summary {
     /// ended before; those past their deadline are in `late_dropped_packets`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsent_packets: Option<u64>,
+    /// Datagrams that came by `--udp-in` and were refused because they were longer than a packet of
+    /// the path carries; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub too_long_packets: Option<u64>,
+    /// Datagrams that came by `--udp-in` faster than the allowed rate and found no room; left out if
+    /// there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_dropped_packets: Option<u64>,
     /// Data packets that arrived and were not written out: the receiver's own reader, disk or end
     /// was in the way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_by_reader_packets: Option<u64>,
+    /// Reports of the network that nobody listens at the address of `--udp-out`, about one for each
+    /// datagram sent there in vain; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable_reports: Option<u64>,
     /// Longest datagram that the path carries in a packet, as far as is known at the end, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_datagram_bytes: Option<u64>,

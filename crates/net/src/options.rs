@@ -9,7 +9,7 @@ use tfrc_dccp::connection::Silence;
 pub use tfrc_dccp::connection::{EcnSending, SkippedNumbers};
 use tfrc_dccp::endpoint::{Allow, PerSource};
 pub use tfrc_dccp::endpoint::{Listen, Prefix, PrefixError};
-use tfrc_dccp::feature::{EcnReading, Wishes};
+use tfrc_dccp::feature::{CcidPreference, EcnReading, Wishes};
 use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, EndpointConfig};
 use tfrc_units::{Dscp, Duration, Rate, saturating};
@@ -58,12 +58,15 @@ pub struct Options {
     pub max_udp_payload: usize,
     /// Connections taken from peers.
     pub accept: Listen,
+    /// The end that sends the data: its `variant` is the one asked for, and the other end may take
+    /// its time to bring the data to the disk when the connection is closed.
+    #[serde(default, skip_serializing_if = "DataFrom::is_usual")]
+    pub data_from: DataFrom,
     /// Address prefixes of peers that may begin connections; empty: all. Other peers get no answer;
     /// `EndpointStats::strangers.not_allowed` counts their packets.
     #[serde(default, with = "prefixes")]
     pub allow: Vec<Prefix>,
-    /// Time in which a peer's connection must bring its first datagram; above zero. `None`: no
-    /// limit.
+    /// Time in which a connection must bring its first datagram; above zero. `None`: no limit.
     #[serde(default, rename = "first_data_within_ns", with = "nanoseconds")]
     pub first_data_within: Option<Duration>,
     /// Silence after which a peer counts as dead: nothing valid has come, and the Syncs that ask
@@ -92,6 +95,29 @@ pub struct Options {
     /// ECN marks of received datagrams. An endpoint detects itself if its system hides them.
     #[serde(default)]
     pub marks: Marks,
+}
+
+/// The end of a connection that sends the data, where only one does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataFrom {
+    /// The end that connects, or both.
+    #[default]
+    Caller,
+    /// The end that accepts the connection, such as the sender of a download.
+    Listener,
+}
+
+impl DataFrom {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// True if an end that accepts such connections receives the data.
+    pub(crate) fn is_received(self, accept: Listen) -> bool {
+        (accept == Listen::Refuse) == (self == Self::Listener)
+    }
 }
 
 /// ECN marks of datagrams that arrive.
@@ -185,7 +211,7 @@ const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 /// useless.
 const FEEDBACK_FLOOR: Duration = Duration::from_millis(2);
 
-/// How long an application that accepts connections may take for the last of its data once the peer
+/// How long an application that receives may take for the last of its data once the peer
 /// has closed: it brings a file to the disk before it answers, so that the answer can say whether
 /// that went well. After that the endpoint answers that nobody has confirmed anything
 /// ([`UNCONFIRMED`](crate::UNCONFIRMED)): the peer repeats its Close for 30 s, on a short path
@@ -210,6 +236,7 @@ impl Default for Options {
             max_queue_delay: None,
             max_udp_payload: 1472,
             accept: Listen::Refuse,
+            data_from: DataFrom::Caller,
             allow: Vec::new(),
             first_data_within: None,
             silence: None,
@@ -275,7 +302,8 @@ impl Options {
             }),
             ..Settings::for_revision(self.revision)
         };
-        let ccids = self.variant.preference(self.accept);
+        let receives = self.data_from.is_received(self.accept);
+        let ccids = if receives { CcidPreference::FourThenThree } else { self.variant.preference() };
         let ecn = match self.marks {
             Marks::Readable => EcnReading::Capable,
             Marks::Unreadable => EcnReading::Incapable,
@@ -288,9 +316,9 @@ impl Options {
             skipped_numbers: self.optimistic_acks,
             send_queue: self.send_queue,
             receive_queue: self.receive_queue,
-            accept_close_within: match self.accept {
-                Listen::Refuse => ConnectionConfig::default().accept_close_within,
-                Listen::One | Listen::Many(_) => ACCEPT_CLOSE_WITHIN,
+            accept_close_within: match receives {
+                true => ACCEPT_CLOSE_WITHIN,
+                false => ConnectionConfig::default().accept_close_within,
             },
             first_data_within: self.first_data_within,
             silence: self.silence.map_or(ConnectionConfig::default().silence, |give_up| Silence::Probe {

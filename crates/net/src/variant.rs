@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use tfrc_dccp::Ccid;
 use tfrc_dccp::feature::CcidPreference;
 
-use crate::options::Listen;
-
 /// Which rate control governs the data of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -23,13 +21,13 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// The CCIDs that this variant proposes where the end connects, and takes where it accepts.
-    /// TFRC-SP falls back to TFRC, all that Linux has. A listener serves both, and gives TFRC-SP to
-    /// a client that proposes it: its order prevails over the client's (RFC 4340 §6.3.1).
-    pub(crate) const fn preference(self, accept: Listen) -> CcidPreference {
-        match (self, accept) {
-            (Self::Tfrc, Listen::Refuse) => CcidPreference::Three,
-            _ => CcidPreference::FourThenThree,
+    /// The CCIDs that an end that sends by this variant proposes or takes. TFRC-SP falls back to
+    /// TFRC, all that Linux has. An end that receives takes both and prefers TFRC-SP: whichever end
+    /// accepts, and so has the order that prevails (RFC 4340 §6.3.1), a sender gets its own.
+    pub(crate) const fn preference(self) -> CcidPreference {
+        match self {
+            Self::Tfrc => CcidPreference::Three,
+            Self::TfrcSp => CcidPreference::FourThenThree,
         }
     }
 

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn send() {
         let args: SendArgs = read("host").expect("right");
-        assert_eq!(args.to, values::target("host:6511").expect("right"));
+        assert_eq!(args.to, Some(values::target("host:6511").expect("right")));
         assert_eq!((args.length, args.file, args.cap, args.time), (1316, None, None, None));
         assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc_net::Revision::Rfc5348));
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
@@ -169,7 +169,7 @@ mod tests {
         }
         let line = "[::1]:7000 -f - -b 10M -l 1000B --pps 50 -t 5s -n 2MB --deadline 100ms --journal j -J";
         let args: SendArgs = read(line).expect("right");
-        let Target { host, port } = args.to;
+        let Target { host, port } = args.to.expect("named");
         assert_eq!((host.as_str(), port), ("::1", 7000));
         assert_eq!(args.file, Some(FileOrStream::Standard));
         assert_eq!(args.cap, Some(Rate::from_bits_per_sec(10e6)));

@@ -5,7 +5,7 @@ use tfrc_net::Revision;
 use tfrc_units::Duration;
 
 use super::output::{LiveArgs, RecordArgs};
-use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt};
+use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt, Target};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
 #[derive(Debug, Args)]
@@ -15,6 +15,13 @@ pub struct RecvArgs {
     /// of this host
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = values::listen_at)]
     pub bind: Option<ListenAt>,
+    /// Connect to a sender that listens (tfrc send -R) and take what it sends, then end; without a
+    /// port 6511. Exit status 1 if it failed or brought no data
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["bind", "port", "connections", "allow", "per_source", "metrics"], value_parser = values::target)]
+    pub from: Option<Target>,
+    /// Wait this long for the sender of --from that is not there yet, or busy
+    #[arg(long, value_name = "TIME", requires = "from", value_parser = values::positive_time)]
+    pub wait: Option<Duration>,
     /// UDP port to listen on; without it 6511
     #[arg(short = 'p', long, value_name = "PORT")]
     pub port: Option<u16>,
@@ -37,6 +44,11 @@ pub struct RecvArgs {
     /// with -o. Words are split at spaces and may be quoted; no shell reads them
     #[arg(help_heading = OUTPUT, long, value_name = "COMMAND", conflicts_with_all = ["output", "overwrite", "append"])]
     pub exec: Option<String>,
+    /// Send each datagram on to a UDP address, such as that of a player, as it is and in order; one
+    /// connection after another until Ctrl-C, or --connections at once, each from a UDP port of its
+    /// own
+    #[arg(help_heading = OUTPUT, long, value_name = "HOST:PORT", conflicts_with_all = ["output", "overwrite", "append", "exec"], value_parser = values::udp_target)]
+    pub udp_out: Option<Target>,
     /// End after one connection; exit status 1 if it failed or brought no data
     #[arg(help_heading = ACCESS, short = '1', long = "one")]
     pub one: bool,
@@ -92,6 +104,8 @@ const RECORDS: &str = "Records";
 const EXAMPLES: &str = "Examples:
   tfrc recv -o out.ts                                    one file
   tfrc recv -o - | ffplay -                              watch it live
+  tfrc recv --udp-out 127.0.0.1:5001                     the same by UDP: ffplay udp://127.0.0.1:5001
   tfrc recv -o 'in-%t-%n-%a.ts' --allow 192.0.2.0/24     a file for each connection
+  tfrc recv --from there.example -o out.ts               from behind a translator: tfrc send -R
   tfrc recv --exec 'ffmpeg -i - -y %n.mp4' --bind localhost
   tfrc recv -o 'in-%n.ts' --bind localhost --metrics 9464 --idle-timeout 10s";

@@ -9,7 +9,7 @@ use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
 use super::output::{LiveArgs, StreamArgs};
-use super::values::{self, FileOrStream, RatePlace, Target};
+use super::values::{self, AllowedPeers, FileOrStream, ListenAt, RatePlace, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
 #[derive(Debug, Args)]
@@ -17,9 +17,25 @@ use super::values::{self, FileOrStream, RatePlace, Target};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct SendArgs {
     /// The receiver; without a port 6511
-    #[arg(value_name = "HOST[:PORT]", value_parser = values::target)]
-    pub to: Target,
-    /// Wait this long for a receiver that is not there yet, or busy
+    #[arg(value_name = "HOST[:PORT]", required_unless_present = "reverse", value_parser = values::target)]
+    pub to: Option<Target>,
+    /// Listen, and send to the first receiver that connects (tfrc recv --from): for receivers
+    /// behind an address translator
+    #[arg(help_heading = REVERSE, short = 'R', long, conflicts_with_all = ["to", "ipv4", "ipv6", "journal", "pcap"])]
+    pub reverse: bool,
+    /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
+    /// of this host
+    #[arg(help_heading = REVERSE, long, value_name = "ADDRESS[:PORT]", requires = "reverse", conflicts_with = "to", value_parser = values::listen_at)]
+    pub bind: Option<ListenAt>,
+    /// UDP port to listen on; without it 6511
+    #[arg(help_heading = REVERSE, short = 'p', long, value_name = "PORT", requires = "reverse", conflicts_with = "to")]
+    pub port: Option<u16>,
+    /// Let receivers connect from this address or network only, such as 192.0.2.7 or
+    /// 2001:db8::/32; may be given several times. Needed where other hosts can connect; any lets
+    /// everybody in
+    #[arg(help_heading = REVERSE, long, value_name = "ADDRESS[/PREFIX]|any", requires = "reverse", conflicts_with = "to", value_parser = values::allowed)]
+    pub allow: Vec<AllowedPeers>,
+    /// Wait this long for a receiver that is not there yet, or busy; with -R without it indefinitely
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub wait: Option<Duration>,
     /// Use IPv4 addresses of HOST only
@@ -31,10 +47,15 @@ pub struct SendArgs {
     /// Send a file, or standard input (-); without it made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
+    /// Send the datagrams that arrive at a local UDP port, each as it is, such as those of ffmpeg or
+    /// OBS for udp://127.0.0.1:PORT; until -t, -n or Ctrl-C. Datagrams longer than a packet of the
+    /// path, and those for which there is no room, are refused and counted: exit status 1
+    #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
+    pub udp_in: Option<ListenAt>,
     /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
-    /// Application data in each packet
+    /// Application data in each packet; with --udp-in only the first guess at it
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", default_value = "1316B", value_parser = values::packet_size)]
     pub length: u16,
     /// Packets a second the application makes; without it as many as allowed
@@ -117,12 +138,15 @@ pub struct SendArgs {
 }
 
 const DATA: &str = "Data";
+const REVERSE: &str = "The receiver connects";
 const RATE: &str = "Rate control";
 const RECORDS: &str = "Records";
 
 const EXAMPLES: &str = "Examples:
   tfrc send there.example -f in.ts --wait 1min           a file, to a receiver that may come later
   ffmpeg -re -i in.mp4 -c copy -f mpegts - | tfrc send there.example -f - --deadline 300ms
+  tfrc send there.example --udp-in 5000 --deadline 300ms what ffmpeg -f mpegts udp://127.0.0.1:5000 sends
   encoder <rate | tfrc send there.example -f - --deadline 500ms --rate-out rate
                                                          an encoder that follows, by a FIFO
+  tfrc send -R -f in.ts --allow 192.0.2.0/24             a file for who connects: tfrc recv --from
   tfrc send localhost -t 30s --report run.html           made-up data, and a page with charts";

@@ -217,6 +217,14 @@ pub fn target(written: &str) -> Result<Target, String> {
     Ok(Target { host: host.to_owned(), port })
 }
 
+/// Reads the address of another program's UDP port: a [`Target`] with its port.
+pub fn udp_target(written: &str) -> Result<Target, String> {
+    let hint = || "expected HOST:PORT, such as 127.0.0.1:5001 or [::1]:5001".to_owned();
+    let (host, port) = host_and_port(written).ok_or_else(hint)?;
+    let port = port.and_then(|port| port.parse().ok()).filter(|port| *port != 0).ok_or_else(hint)?;
+    Ok(Target { host: host.to_owned(), port })
+}
+
 /// Takes a host and the text of its port apart; `None` if it is not written so.
 fn host_and_port(written: &str) -> Option<(&str, Option<&str>)> {
     let (host, port) = if let Some(rest) = written.strip_prefix('[') {
@@ -315,6 +323,16 @@ mod tests {
 
     fn at(host: &str, port: u16) -> Result<Target, String> {
         Ok(Target { host: host.to_owned(), port })
+    }
+
+    #[test]
+    fn udp_targets_have_a_port() {
+        let at = |host: &str, port| Ok(Target { host: host.to_owned(), port });
+        assert_eq!(udp_target("127.0.0.1:5001"), at("127.0.0.1", 5001));
+        assert_eq!(udp_target("[::1]:5001"), at("::1", 5001));
+        for bad in ["", "5001", "host", "host:0", "host:70000", ":5001", "::1", "udp://host:5001"] {
+            assert!(udp_target(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

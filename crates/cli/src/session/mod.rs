@@ -1,24 +1,31 @@
 //! Parts that `send`, `recv` and `demo` share: sampling a connection into records, counts, files,
 //! and how a session ended.
 
+mod connect;
 mod ending;
 pub(crate) mod files;
 mod inbox;
+pub(crate) mod listen;
 mod log_limit;
 mod output;
 mod sampler;
 mod source;
 mod tally;
+mod udp_in;
+mod udp_out;
 mod writer;
 
+pub(crate) use connect::{Callee, IpVersions, connect, resolve};
 pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
 pub(crate) use log_limit::{LogLimit, LogRate};
-pub(crate) use output::{Output, OutputPlan, close_standard_output};
+pub(crate) use output::{Handle, Output, OutputPlan, close_standard_output};
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
+pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back};
+pub(crate) use udp_out::{UdpOut, UdpOutCounts};
 pub(crate) use writer::DatagramWriter;
 
 use std::future::Future;

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::UdpOut;
 use super::ending::counted;
 use super::files::{self, Existing};
 use crate::Failure;
@@ -51,6 +52,17 @@ pub(crate) enum Output {
     Nowhere,
     /// Bytes go to `FILE.part`.
     Part(Part),
+    /// Datagrams go to a UDP address.
+    Udp(UdpOut),
+}
+
+/// What the thread that writes has of an output.
+#[derive(Debug)]
+pub(crate) enum Handle {
+    /// Datagrams are written one behind another.
+    File(File),
+    /// Datagrams stay datagrams.
+    Udp(UdpOut),
 }
 
 /// A file in the making; its lock shows a second `recv` that it is in use.
@@ -141,10 +153,13 @@ impl Output {
     ///
     /// # Errors
     /// When the process has no descriptor left.
-    pub(crate) fn handle(&self) -> io::Result<Option<File>> {
+    pub(crate) fn handle(&self) -> io::Result<Option<Handle>> {
         match self {
             Self::Nowhere => Ok(None),
-            Self::Direct { file, .. } | Self::Part(Part { file, .. }) => file.try_clone().map(Some),
+            Self::Direct { file, .. } | Self::Part(Part { file, .. }) => {
+                file.try_clone().map(|file| Some(Handle::File(file)))
+            }
+            Self::Udp(out) => Ok(Some(Handle::Udp(out.clone()))),
         }
     }
 
@@ -154,6 +169,7 @@ impl Output {
             Self::Nowhere => None,
             Self::Direct { name, .. } => Some(name.clone()),
             Self::Part(part) => Some(part.names.part.display().to_string()),
+            Self::Udp(out) => Some(out.to().to_string()),
         }
     }
 
@@ -163,6 +179,7 @@ impl Output {
             Self::Part(_) if bytes == 0 => None,
             Self::Part(_) => self.name().map(|name| format!("{name} holds {}", counted(bytes, "byte"))),
             Self::Direct { name, .. } => Some(format!("{} went to {name}", counted(bytes, "byte"))),
+            Self::Udp(out) => Some(format!("{} went to {}", counted(bytes, "byte"), out.to())),
             Self::Nowhere => None,
         }
     }
@@ -187,6 +204,7 @@ impl Output {
         match self {
             Self::Nowhere => Ok(None),
             Self::Direct { name, .. } => Ok(Some(name)),
+            Self::Udp(out) => Ok(Some(out.to().to_string())),
             Self::Part(part) => part.keep().map(|path| Some(path.display().to_string())),
         }
     }

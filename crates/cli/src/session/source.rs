@@ -7,6 +7,8 @@ use tfrc_units::saturating;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
+use super::UdpSource;
+
 /// How often an application that makes its own data has a datagram ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Pace {
@@ -19,7 +21,7 @@ pub(crate) enum Pace {
 /// The time by which a source that was held up stays behind its pace.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// A stream of datagrams of at most `length` bytes.
+/// A stream of datagrams of at most `length` bytes; those that come as datagrams keep their length.
 pub(crate) struct DatagramSource {
     input: Input,
     length: usize,
@@ -35,6 +37,7 @@ pub(crate) struct DatagramSource {
 enum Input {
     MadeUp,
     Stream { reader: Box<dyn AsyncRead + Send + Unpin>, flush: Option<Duration> },
+    Udp(UdpSource),
 }
 
 impl DatagramSource {
@@ -61,6 +64,12 @@ impl DatagramSource {
         Self::new(Input::Stream { reader: Box::new(reader), flush: Some(flush) }, length)
     }
 
+    /// The datagrams that come to a port; they end only with a limit in bytes, behind the datagram
+    /// that reaches it.
+    pub(crate) fn udp(port: UdpSource) -> Self {
+        Self::new(Input::Udp(port), usize::MAX)
+    }
+
     fn new(input: Input, length: usize) -> Self {
         Self { input, length, left: u64::MAX, given: 0, expected: None, ticker: None, serial: 0 }
     }
@@ -81,6 +90,11 @@ impl DatagramSource {
             self.ticker = Some(ticker);
         }
         self
+    }
+
+    /// True if each datagram is one of another program, which must not be cut.
+    pub(crate) const fn keeps_boundaries(&self) -> bool {
+        matches!(self.input, Input::Udp(_))
     }
 
     /// After the end: the bytes given out and the length that the file had when it was opened, if
@@ -109,12 +123,14 @@ impl DatagramSource {
         let datagram = match &mut self.input {
             Input::MadeUp => made_up(self.serial, length),
             Input::Stream { reader, flush } => cut(reader, length, *flush).await?,
+            Input::Udp(port) => port.next().await?,
         };
         self.serial += 1;
         let given = saturating::<u64>(datagram.len());
         self.left = self.left.saturating_sub(given);
         self.given += given;
-        Ok(if datagram.is_empty() { None } else { Some(datagram) })
+        let ended = datagram.is_empty() && !self.keeps_boundaries();
+        Ok((!ended).then_some(datagram))
     }
 }
 

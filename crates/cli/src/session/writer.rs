@@ -2,7 +2,6 @@
 //! itself.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +9,8 @@ use tfrc_units::saturating;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+
+use super::{Handle, UdpOut};
 
 /// Datagrams that wait for the thread that writes to a program, at most: some 340 kB of them in
 /// packets of the usual length, so that live data is not old when it comes out. While there is no
@@ -52,19 +53,28 @@ impl Written {
 }
 
 impl DatagramWriter {
-    /// Begins to write to a file; without one, datagrams are only counted. With `beside` other
+    /// Begins to write to an output; without one, datagrams are only counted. With `beside` other
     /// writers, which may stall at once, the room for a disk is shared.
-    pub(crate) fn start(file: Option<File>, beside: u32) -> Self {
+    pub(crate) fn start(output: Option<Handle>, beside: u32) -> Self {
         let written = Arc::new(Written::default());
-        let Some(file) = file else {
+        let Some(output) = output else {
             return Self { queue: None, task: Task::Ended(Ok(())), written };
         };
-        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let is_file = match &output {
+            Handle::File(file) => file.metadata().is_ok_and(|metadata| metadata.is_file()),
+            Handle::Udp(_) => false,
+        };
         let share = WAITING_FOR_DISK / saturating::<usize>(beside.saturating_add(1));
         let room = if is_file { share.max(WAITING_FOR_READER) } else { WAITING_FOR_READER };
         let (sender, queue) = mpsc::channel(room);
         let counts = Arc::clone(&written);
-        let task = tokio::task::spawn_blocking(move || write_all(file, queue, &counts));
+        let task = tokio::task::spawn_blocking(move || match output {
+            Handle::File(file) => write_all(file, queue, &counts),
+            Handle::Udp(out) => {
+                send_all(&out, queue, &counts);
+                Ok(())
+            }
+        });
         Self { queue: Some(sender), task: Task::Runs(task), written }
     }
 
@@ -146,6 +156,17 @@ fn write_all(mut file: impl Write, mut queue: mpsc::Receiver<Vec<u8>>, written: 
     file.flush()
 }
 
+/// Sends on what comes until nobody can hand over more. What the system does not send is not
+/// written.
+fn send_all(out: &UdpOut, mut queue: mpsc::Receiver<Vec<u8>>, written: &Written) {
+    while let Some(datagram) = queue.blocking_recv() {
+        if out.send(&datagram) {
+            written.add(1, datagram.len());
+        }
+    }
+    out.finish();
+}
+
 /// Writes a batch of datagrams of these lengths; counts bytes as they go and datagrams as they are
 /// whole.
 fn write_batch(
@@ -184,6 +205,8 @@ fn write_batch(
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     /// Takes this many bytes, three at a time.
@@ -218,7 +241,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_told_once_and_again() {
         let full = File::options().write(true).open("/dev/full").expect("a device of Linux");
-        let mut writer = DatagramWriter::start(Some(full), 0);
+        let mut writer = DatagramWriter::start(Some(Handle::File(full)), 0);
         writer.write(vec![1; 100]);
         assert_eq!(writer.failure().await.kind(), io::ErrorKind::StorageFull);
         assert!(writer.room().await.is_err());
@@ -240,7 +263,8 @@ mod tests {
     async fn a_reader_that_reads_nothing_leaves_no_room() {
         use std::io::Read;
         let (mut reader, pipe) = std::io::pipe().expect("a pipe");
-        let mut writer = DatagramWriter::start(Some(std::os::fd::OwnedFd::from(pipe).into()), 0);
+        let pipe = Handle::File(std::os::fd::OwnedFd::from(pipe).into());
+        let mut writer = DatagramWriter::start(Some(pipe), 0);
         // More than a pipe and the queue hold; however slowly the thread runs, some find no room.
         let mut handed_over = 0;
         for _ in 0..2000 {

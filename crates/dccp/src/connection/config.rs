@@ -49,9 +49,9 @@ pub struct ConnectionConfig {
     /// How long a server keeps a connection whose client does not complete the handshake;
     /// RFC 4340 §8.1.3 asks for at least 8 minutes.
     pub respond_timeout: Duration,
-    /// How long a server waits for the first datagram of a client whose handshake is complete; then
-    /// it aborts the connection with [`Cause::NoData`](crate::Cause::NoData). `None` waits
-    /// indefinitely: right for clients that only receive.
+    /// How long this end waits for the first datagram once the handshake is complete; then it
+    /// aborts the connection with [`Cause::NoData`](crate::Cause::NoData). `None` waits
+    /// indefinitely: right where the peer only receives.
     pub first_data_within: Option<Duration>,
     /// How long the end that closes repeats its Close.
     pub close_timeout: Duration,

@@ -103,8 +103,8 @@ impl Connection {
         self.timers.handshake_limit = None;
         self.init_cookies.clear();
         self.features.handshake_done();
+        self.timers.first_data = self.config.first_data_within.map(|patience| now + patience);
         if was == State::Respond {
-            self.timers.first_data = self.config.first_data_within.map(|patience| now + patience);
             // So that the client leaves PARTOPEN.
             self.due.ack = true;
             self.last_nudge = Some(now);

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use tfrc_net::Connection;
 use tokio::task::JoinHandle;
 
 use super::Receiver;
@@ -17,13 +18,15 @@ use crate::session::{self, Ending, Output, OutputPlan};
 /// An output that takes longer to open waits for somebody.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Serves one connection after another until one uses the receiver up, or the user wants the end.
+/// Serves one connection after another until one uses the receiver up, or the user wants the end;
+/// the first is `caller`, if it is there already.
 ///
 /// # Errors
 /// [`Failure::Session`] if the connection that decides failed; [`Failure::Usage`] and
 /// [`Failure::Run`] for an output that cannot be opened or written.
 pub(super) async fn serve_in_turn(
     receiver: &Receiver,
+    mut caller: Option<Connection>,
     reporter: &mut Reporter,
     interrupt: &mut Interrupt,
     watch: &JoinHandle<()>,
@@ -42,8 +45,14 @@ pub(super) async fn serve_in_turn(
     };
     let mut number = 0;
     let last = loop {
+        let next = async {
+            match caller.take() {
+                Some(caller) => Some(caller),
+                None => receiver.endpoint.accept().await,
+            }
+        };
         let connection = tokio::select! {
-            accepted = receiver.endpoint.accept() => accepted,
+            accepted = next => accepted,
             () = interrupt.wished() => break None,
         };
         let Some(connection) = connection else { break None };

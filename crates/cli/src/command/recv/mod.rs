@@ -5,7 +5,6 @@
 //! passes the limit of the log in `speaker`, so that strangers cannot fill a disk with lines.
 
 mod in_turn;
-mod listen;
 mod many;
 mod metrics;
 mod naming;
@@ -23,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tfrc_lab::record::{Event, EventKind, Record};
-use tfrc_net::{ClosedBy, Connection, Endpoint, Refusal};
+use tfrc_net::{ClosedBy, Connection, Endpoint, Recordings, Refusal};
 use tfrc_units::Instant;
 
 use self::naming::Naming;
@@ -33,10 +32,13 @@ use self::serve::{Served, serve};
 use self::sink::Sink;
 use self::totals::Totals;
 use crate::args::RecvArgs;
+use crate::args::values::Target;
 use crate::interrupt::Interrupt;
 use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{self, LogLimit, LogRate, SAMPLE, counted, shown};
+use crate::session::{
+    self, Callee, IpVersions, LogLimit, LogRate, SAMPLE, connect, counted, listen, resolve, shown,
+};
 use crate::{Failure, live, log};
 
 /// Runs `tfrc recv`.
@@ -63,14 +65,14 @@ struct Receiver {
 }
 
 async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) -> Result<(), Failure> {
-    let at = options::addresses(args).await?;
-    let warning = options.check_reach(args, &at)?;
     let mut reporter = Reporter::new(options.reporter.clone());
-    let endpoint = listen::listen(&at, &options.endpoint(args), &mut reporter, &mut interrupt).await?;
-    reporter.note(&format!("listening on {}", endpoint.local_addr()));
-    for note in [warning.as_deref(), options.note_on_names()].into_iter().flatten() {
-        reporter.note(note);
-    }
+    let (endpoint, caller) = match &args.from {
+        Some(from) => {
+            let (endpoint, connection) = call(args, from, &options, &mut reporter, &mut interrupt).await?;
+            (endpoint, Some(connection))
+        }
+        None => (wait_for_callers(args, &options, &mut reporter, &mut interrupt).await?, None),
+    };
     let rate = if let Take::Many(_) = options.take { LogRate::LINES } else { LogRate::SUMMARIES };
     let log = Mutex::new(LogLimit::new(endpoint.now(), rate));
     if args.live.tui {
@@ -96,7 +98,7 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
     let watch = tokio::spawn(watch(Arc::clone(&receiver)));
     let ended = match receiver.options.take {
         Take::Many(_) => many::serve_many(&receiver, &mut reporter, &mut interrupt).await,
-        _ => in_turn::serve_in_turn(&receiver, &mut reporter, &mut interrupt, &watch).await,
+        _ => in_turn::serve_in_turn(&receiver, caller, &mut reporter, &mut interrupt, &watch).await,
     };
     receiver.close_view();
     for task in [Some(watch), drawing, web.map(|web| web.task)].into_iter().flatten() {
@@ -109,6 +111,43 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
         receiver.endpoint.shut_down().await.map_err(|error| Failure::io(&"network", &error))?;
     }
     ended.and(kept)
+}
+
+/// Opens the port.
+async fn wait_for_callers(
+    args: &RecvArgs,
+    options: &ServeOptions,
+    reporter: &mut Reporter,
+    interrupt: &mut Interrupt,
+) -> Result<Endpoint, Failure> {
+    let at = listen::addresses(args.bind.as_ref(), args.port).await?;
+    let warning = options.check_reach(args, &at)?;
+    let endpoint = listen::listen(&at, &options.endpoint(args), reporter, interrupt).await?;
+    options.check_loop(endpoint.local_addr())?;
+    reporter.note(&format!("listening on {}", endpoint.local_addr()));
+    for note in [warning.as_deref(), options.note_on_names()].into_iter().flatten() {
+        reporter.note(note);
+    }
+    Ok(endpoint)
+}
+
+/// Connects to a sender that listens.
+async fn call(
+    args: &RecvArgs,
+    from: &Target,
+    options: &ServeOptions,
+    reporter: &mut Reporter,
+    interrupt: &mut Interrupt,
+) -> Result<(Endpoint, Connection), Failure> {
+    let calling = async {
+        let addresses = resolve(from, IpVersions::Any).await?;
+        let callee = Callee { name: from, addresses: &addresses, wait: args.wait };
+        connect(callee, &options.endpoint(args), Recordings::default(), reporter).await
+    };
+    let interrupted = || Failure::Run(format!("interrupted before {from} answered"));
+    let (endpoint, connection) = interrupt.or(calling).await.ok_or_else(interrupted)??;
+    options.check_loop(endpoint.local_addr())?;
+    Ok((endpoint, connection))
 }
 
 impl Receiver {

@@ -1,20 +1,20 @@
 //! Settings of a run of `recv`, checked together before anything is touched: a mistake ends with
 //! status 2 before a port is open, and no file is made or emptied.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use tfrc_lab::record::Outcome;
 use tfrc_net::Options;
-use tfrc_net::options::{Listen, Prefix};
+use tfrc_net::options::{DataFrom, Listen};
 use tfrc_units::Duration;
 
 use super::naming::Pattern;
 use super::program::CommandLine;
-use crate::args::values::{AllowedPeers, DEFAULT_PORT, FileOrStream, Limit, ListenAt};
+use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, files};
+use crate::session::{Existing, OutputPlan, UdpOut, comes_back, files, listen};
 use crate::{Failure, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -46,6 +46,8 @@ pub(super) enum Destination {
     One(OutputPlan),
     /// A program for each connection.
     Programs(CommandLine),
+    /// A UDP address for all connections.
+    Udp(SocketAddr),
 }
 
 /// Connections that `recv` takes.
@@ -91,11 +93,13 @@ impl ServeOptions {
         check_files(args)?;
         let destination = destination(args)?;
         let take = match (&destination, args.connections) {
-            _ if args.one => Take::First,
+            _ if args.one || args.from.is_some() => Take::First,
             (Destination::Files { .. } | Destination::Programs(_), at_once) => {
                 Take::Many(at_once.unwrap_or(AT_ONCE))
             }
-            (Destination::One(OutputPlan::Nowhere), Some(at_once)) => Take::Many(at_once),
+            (Destination::One(OutputPlan::Nowhere) | Destination::Udp(_), Some(at_once)) => {
+                Take::Many(at_once)
+            }
             (Destination::One(_), Some(2..)) => {
                 return Err(Failure::usage(
                     "one output cannot take several connections at once",
@@ -103,7 +107,9 @@ impl ServeOptions {
                      with --exec",
                 ));
             }
-            (Destination::One(OutputPlan::Append(_) | OutputPlan::Nowhere), _) => Take::InTurn,
+            (Destination::One(OutputPlan::Append(_) | OutputPlan::Nowhere) | Destination::Udp(_), _) => {
+                Take::InTurn
+            }
             (Destination::One(_), _) => Take::FirstWithData,
         };
         if args.records.report.is_some() && !take.is_one() {
@@ -147,17 +153,33 @@ impl ServeOptions {
             service: args.service,
             revision: args.revision,
             accept: match self.take {
+                _ if args.from.is_some() => Listen::Refuse,
                 Take::Many(at_once) => Listen::Many(tfrc_units::saturating(at_once)),
                 _ => Listen::One,
             },
+            data_from: if args.from.is_some() { DataFrom::Listener } else { DataFrom::Caller },
             per_source: args.per_source,
-            allow: networks(&args.allow),
+            allow: listen::networks(&args.allow),
             first_data_within: match args.idle {
                 Limit::After(time) => Some(time),
                 Limit::Off => None,
             },
             silence: Some(args.silence),
             ..usual
+        }
+    }
+
+    /// Refuses to send what is received back to where it comes in.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(super) fn check_loop(&self, listening: SocketAddr) -> Result<(), Failure> {
+        match self.destination {
+            Destination::Udp(to) if comes_back(listening, to) => Err(Failure::usage(
+                format!("--udp-out {to}: is where this receiver listens"),
+                "name the port of the program that is to have the datagrams",
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -176,26 +198,15 @@ impl ServeOptions {
     /// [`Failure::Usage`].
     pub(super) fn check_reach(&self, args: &RecvArgs, at: &[SocketAddr]) -> Result<Option<String>, Failure> {
         let what = match &self.destination {
-            Destination::Files { .. } => "a file",
-            Destination::Programs(_) => "a program",
-            Destination::One(_) => return Ok(None),
+            Destination::Files { .. } => "have a file made here".to_owned(),
+            Destination::Programs(_) => "have a program made here".to_owned(),
+            // A player here gets what a pipe would.
+            Destination::Udp(to) if !to.ip().is_loopback() => {
+                format!("have datagrams sent from here to {to}")
+            }
+            Destination::One(_) | Destination::Udp(_) => return Ok(None),
         };
-        if at.iter().all(|address| address.ip().is_loopback()) {
-            return Ok(None);
-        }
-        if args.allow.is_empty() {
-            return Err(Failure::usage(
-                format!(
-                    "any host that reaches this one could have {what} made here: senders are not authenticated"
-                ),
-                "name the senders with --allow ADDRESS[/PREFIX], or let everybody in with --allow any",
-            ));
-        }
-        let anybody = args.allow.iter().any(|peers| match peers {
-            AllowedPeers::Any => true,
-            AllowedPeers::Network(prefix) => is_whole_internet(prefix),
-        });
-        Ok(anybody.then(|| format!("warning: any host that reaches this one can have {what} made here")))
+        listen::check_reach(&what, "senders", &args.allow, at)
     }
 }
 
@@ -212,6 +223,9 @@ fn check_files(args: &RecvArgs) -> Result<(), Failure> {
 }
 
 fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
+    if let Some(to) = &args.udp_out {
+        return udp_address(to).map(Destination::Udp);
+    }
     let existing = match (args.append, args.overwrite) {
         (true, _) => Existing::Append,
         (_, true) => Existing::Overwrite,
@@ -244,73 +258,25 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
     }
 }
 
-/// True for a network with all of IPv4 in it, or all of IPv6 that is given out (RFC 4291 §2.4).
-fn is_whole_internet(network: &Prefix) -> bool {
-    let ends = [
-        [Ipv4Addr::UNSPECIFIED.into(), IpAddr::V4(Ipv4Addr::BROADCAST)],
-        [Ipv6Addr::from_bits(0x2 << 124).into(), Ipv6Addr::from_bits((0x4 << 124) - 1).into()],
-    ];
-    ends.iter().any(|ends| ends.iter().all(|end| network.contains(*end)))
-}
-
-/// The networks that are let in; none: everybody is.
-fn networks(allowed: &[AllowedPeers]) -> Vec<Prefix> {
-    let networks: Option<Vec<Prefix>> = allowed
-        .iter()
-        .map(|peers| match peers {
-            AllowedPeers::Any => None,
-            AllowedPeers::Network(prefix) => Some(*prefix),
-        })
-        .collect();
-    networks.unwrap_or_default()
-}
-
-/// The addresses to listen on, the first that can be had: where the user says, else every address,
-/// of both IP versions where the system has both.
+/// The address of a UDP port of another program, of IPv4 if its host has both: most players listen
+/// there.
 ///
 /// # Errors
-/// [`Failure::Usage`] if the user's name has no address.
-pub(super) async fn addresses(args: &RecvArgs) -> Result<Vec<SocketAddr>, Failure> {
-    let port = args.port.unwrap_or(DEFAULT_PORT);
-    let Some(ListenAt { host, port: own }) = &args.bind else {
-        let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
-        return Ok(any.map(|address| SocketAddr::new(address, port)).into());
-    };
-    let port = match (own, args.port) {
-        (Some(one), Some(other)) if *one != other => {
-            return Err(Failure::usage(
-                format!("--bind names port {one} and -p port {other}"),
-                "leave out one of them",
-            ));
-        }
-        (Some(port), _) => *port,
-        (None, _) => port,
-    };
-    let found = tokio::net::lookup_host((host.as_str(), port)).await;
-    found.map(Iterator::collect).map_err(|error| {
+/// [`Failure::Usage`] if no datagram can be sent there.
+fn udp_address(to: &Target) -> Result<SocketAddr, Failure> {
+    let unusable = |why: &dyn std::fmt::Display| {
         Failure::usage(
-            format!("--bind {host}: {error}"),
-            "name an address of this host, such as 127.0.0.1, ::1 or localhost",
+            format!("--udp-out {to}: {why}"),
+            "name an address that can be reached, such as 127.0.0.1:5001",
         )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_of_everybody_are_known() {
-        for (written, all) in [
-            ("0.0.0.0/0", true),
-            ("::/0", true),
-            ("2000::/3", true),
-            ("0.0.0.0/1", false),
-            ("10.0.0.0/8", false),
-            ("2001:db8::/32", false),
-        ] {
-            let network = written.parse::<Prefix>().expect(written);
-            assert_eq!(is_whole_internet(&network), all, "{written}");
-        }
+    };
+    let found = (to.host.as_str(), to.port).to_socket_addrs().map_err(|error| unusable(&error))?;
+    let found: Vec<SocketAddr> = found.collect();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    let address = *first.ok_or_else(|| unusable(&"has no address"))?;
+    if address.ip().is_unspecified() {
+        return Err(unusable(&"is every address and none"));
     }
+    UdpOut::open(address).map_err(|error| unusable(&error))?;
+    Ok(address)
 }

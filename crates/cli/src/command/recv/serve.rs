@@ -20,8 +20,8 @@ use crate::Failure;
 use crate::interrupt::{Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, Ending, Inbox, Output, SAMPLE, Sampler, Tally, Trouble, as_f64, count, counted,
-    is_proper, shown, why,
+    self, DatagramWriter, Ending, Inbox, Output, SAMPLE, Sampler, Tally, Trouble, UdpOutCounts, as_f64,
+    count, counted, is_proper, shown, why,
 };
 
 /// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
@@ -82,8 +82,11 @@ struct Serving<'a> {
     reported: (u64, u64),
     /// The name of the output.
     output: Option<String>,
-    /// The user has been told that datagrams are dropped here.
+    /// What went wrong with a UDP output.
+    player: Option<Arc<UdpOutCounts>>,
+    /// The user has been told that datagrams are dropped here, and of trouble with the player.
     told_of_drops: bool,
+    told_of_trouble: bool,
     /// Its number in the totals.
     counted: u64,
     second: Second,
@@ -153,7 +156,9 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         writer: DatagramWriter::start(handle, receiver.options.take.others()),
         reported: (0, 0),
         output: sink.output.name(),
+        player: if let Output::Udp(out) = &sink.output { Some(out.counts()) } else { None },
         told_of_drops: false,
+        told_of_trouble: false,
         counted,
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
     };
@@ -177,10 +182,11 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     run.report(tally);
     let sent = summary.sent_packets.unwrap_or(0);
     let mut ending = run.judge(&stop, closed.as_ref(), &summary);
+    let absence = run.absence();
     let config = run.config.clone();
     // The pipe of a program is closed with its last handle.
     drop(run);
-    ending = settle(&mut sink.output, ending, tally.bytes);
+    ending = settle(&mut sink.output, ending, tally.bytes).with(absence);
     if let Some(fault) = sink.program_ended(interrupt.wished()).await {
         ending = match ending.outcome {
             Outcome::Complete => Ending::failed(fault),
@@ -264,6 +270,12 @@ impl Serving<'_> {
         if !self.told_of_drops && self.connection.status().stats.queue_dropped_packets > 0 {
             self.told_of_drops = true;
             speaker.note(&format!("dropped here: {}", self.too_slow()));
+        }
+        if !self.told_of_trouble
+            && let Some(trouble) = self.absence().or_else(|| self.unsendable())
+        {
+            self.told_of_trouble = true;
+            speaker.note(&format!("{trouble}; the session goes on"));
         }
         let tally = self.tally(&StopTaking::Ended);
         self.report(tally);
@@ -367,6 +379,7 @@ impl Serving<'_> {
             duplicate_packets: Some(status.stats.duplicate_packets),
             marked_packets: Some(status.stats.marked_packets),
             queue_dropped_packets: Some(status.stats.queue_dropped_packets),
+            unreachable_reports: self.player.as_ref().map(|player| player.unreachable()).filter(|n| *n > 0),
             ..Summary::default()
         };
         tally.complete(sent, &mut summary);
@@ -426,7 +439,28 @@ impl Serving<'_> {
         }
     }
 
+    /// A sentence about a player that is not there.
+    fn absence(&self) -> Option<String> {
+        let reports = self.player.as_ref()?.unreachable();
+        let output = self.output.as_deref()?;
+        (reports > 0).then(|| {
+            format!(
+                "nobody listens at {output}: the network reports the port unreachable, {}",
+                if reports == 1 { "once".to_owned() } else { format!("{} times", count(reports)) }
+            )
+        })
+    }
+
+    /// A sentence about datagrams that the system does not send to the player.
+    fn unsendable(&self) -> Option<String> {
+        let failure = self.player.as_ref()?.failure()?;
+        Some(format!("datagrams cannot be sent to {}: {failure}", self.output.as_deref()?))
+    }
+
     fn too_slow(&self) -> String {
+        if let Some(unsendable) = self.unsendable() {
+            return unsendable;
+        }
         match self.output.as_deref() {
             None => "this program gets too little of the processor".to_owned(),
             Some(name) if name.ends_with(".part") => format!("the disk of {name} is too slow"),

@@ -8,7 +8,7 @@ use super::options::Destination;
 use super::program::Program;
 use crate::Failure;
 use crate::args::values::FileOrStream;
-use crate::session::{self, Output, OutputPlan};
+use crate::session::{self, Output, OutputPlan, UdpOut};
 
 /// Time that a program has to end by itself once `recv` ends.
 const PROGRAM_ENDS: Duration = Duration::from_secs(3);
@@ -33,6 +33,10 @@ impl Sink {
     pub(super) async fn open(destination: &Destination, naming: &Naming) -> Result<Self, String> {
         match destination {
             Destination::One(_) => Ok(Self::of(Output::Nowhere)),
+            Destination::Udp(to) => match UdpOut::open(*to) {
+                Ok(out) => Ok(Self::of(Output::Udp(out))),
+                Err(error) => Err(format!("{to}: {error}")),
+            },
             Destination::Files { name, existing } => {
                 let (path, existing) = (PathBuf::from(name.fill(naming)), *existing);
                 // A pipe that somebody has put there would be waited for, and keep the place.

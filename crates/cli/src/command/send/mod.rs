@@ -4,10 +4,11 @@
 //! called; `-l` longer than a packet of the path takes, after the handshake. However the data ends,
 //! the connection is closed and summed up, and `judge` gives the reason and the exit status.
 
-mod connect;
 mod hearing;
+mod peer;
 mod prepare;
 mod rate_out;
+mod refused;
 mod transfer;
 
 use std::net::SocketAddr;
@@ -19,13 +20,16 @@ use tfrc_units::{Duration, Instant, Rate, saturating};
 
 use self::hearing::Hearing;
 use self::rate_out::RateOut;
+use self::refused::Refused;
 use self::transfer::{StopSending, Transfer};
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
-use crate::session::{self, Ending, Existing, Sampler, Tally, as_f64, count, counted, is_proper, why};
+use crate::session::{
+    self, Ending, Existing, Sampler, Tally, UdpSource, as_f64, count, counted, is_proper, why,
+};
 
 /// Runs `tfrc send`.
 ///
@@ -43,17 +47,32 @@ pub fn run(args: &SendArgs) -> Result<(), Failure> {
 
 async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interrupt) -> Result<(), Failure> {
     let mut reporter = Reporter::new(config(args)).with_series(args.series.as_deref(), &[])?;
-    let interrupted = || Failure::Run(format!("interrupted before {} answered", args.to));
-    let addresses = interrupt.or(connect::resolve(args)).await.ok_or_else(interrupted)??;
+    let interrupted = || {
+        Failure::Run(match &args.to {
+            Some(to) => format!("interrupted before {to} answered"),
+            None => "interrupted before a receiver connected".to_owned(),
+        })
+    };
+    let addresses = interrupt.or(peer::addresses(args)).await.ok_or_else(interrupted)??;
+    peer::check(args, &addresses, &mut reporter)?;
     let cap = prepare::cap(args, &addresses, &mut reporter)?;
     // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other
     // end.
-    let source = interrupt.or(prepare::source(args)).await.ok_or_else(interrupted)??;
+    let udp_in = match &args.udp_in {
+        Some(at) => Some(prepare::udp_in(at, &addresses).await?),
+        None => None,
+    };
+    let counts = udp_in.as_ref().map(UdpSource::counts);
+    if let Some(address) = udp_in.as_ref().and_then(UdpSource::address) {
+        reporter.note(&format!("taking datagrams at {address}"));
+    }
+    let source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
     let options = prepare::options(args, cap);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
-    let attempt = connect::connect(args, &addresses, &options, recordings, &mut reporter);
+    let mut patience = interrupt.clone();
+    let attempt = peer::connected(args, &addresses, &options, recordings, &mut reporter, &mut patience);
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
         None => Err(interrupted()),
@@ -92,8 +111,10 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         time_up: transfer::time_limit(args).map(|limit| tokio::time::Instant::now() + limit.into()),
         hearing: Hearing::new(began),
         rate_out,
+        refused: counts.map(Refused::new),
     };
-    let peer = connection.remote_addr().filter(|_| addresses.len() > 1).map(|address| address.to_string());
+    let named = args.to.is_some() && addresses.len() == 1;
+    let peer = connection.remote_addr().filter(|_| !named).map(session::shown);
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
     let stop = transfer.data(source, keys).await;
@@ -102,8 +123,11 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
     let ended = endpoint.now();
     let event = transfer.sampler.event(ended, EventKind::Closed);
     transfer.reporter.say(&event);
-    let status = connection.status();
+    let refused = transfer.refused.as_ref().map(Refused::totals).unwrap_or_default();
+    let mut status = connection.status();
+    status.unsent_packets += refused.unsent;
     let mut summary = summarise(args, &transfer.sampler, &status, began, ended);
+    refused.note(&mut summary);
     let text = closed.as_ref().and_then(|closed| closed.text.as_deref());
     let tally = text.and_then(|text| text.parse::<Tally>().ok());
     let tally =
@@ -112,12 +136,12 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         Some(tally) => tally.complete(status.stats.sent_data_packets, &mut summary),
         None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),
     }
-    let data = if args.file.is_some() { Data::Given } else { Data::MadeUp };
+    let data = if args.file.is_some() || args.udp_in.is_some() { Data::Given } else { Data::MadeUp };
     if data == Data::MadeUp {
         // Nobody misses what was made up and waited when the time was up.
         summary.unsent_packets = Some(0);
     }
-    let ending = judge(&stop, data, closed.as_ref(), tally.as_ref(), &status);
+    let ending = refused.judge(judge(&stop, data, closed.as_ref(), tally.as_ref(), &status), limit);
     ending.note(&mut summary);
     interrupt.keep(None);
     reporter.say(&Record::End(Box::new(summary)));
@@ -239,9 +263,9 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
 
 fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     let mut start = session::start(Role::Send);
-    start.peer = Some(match addresses {
+    start.peer = args.to.as_ref().map(|to| match addresses {
         [address] => address.to_string(),
-        _ => args.to.to_string(),
+        _ => to.to_string(),
     });
     start.segment_bytes = Some(u64::from(args.length));
     let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
@@ -266,7 +290,10 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
 fn model(args: &SendArgs) -> Model {
     Model::new(ModelConfig {
         view: View::Sender,
-        title: format!("tfrc send {}", args.to),
+        title: match &args.to {
+            Some(to) => format!("tfrc send {to}"),
+            None => "tfrc send -R".to_owned(),
+        },
         duration_s: transfer::time_limit(args).map(Duration::as_secs_f64),
         queue_limit: None,
         controls: None,

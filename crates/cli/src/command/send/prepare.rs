@@ -5,15 +5,17 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::Promise;
+use tfrc_net::options::{DataFrom, Listen, Promise};
 use tfrc_net::{Options, Recordings};
 use tfrc_units::Rate;
 
 use crate::Failure;
 use crate::args::SendArgs;
-use crate::args::values::{FileOrStream, RatePlace};
+use crate::args::values::{FileOrStream, ListenAt, RatePlace};
 use crate::reporter::Reporter;
-use crate::session::{Access, DatagramSource, Existing, Pace, blocking, files};
+use crate::session::{
+    Access, DatagramSource, Existing, Pace, UdpSource, blocking, comes_back, files, listen,
+};
 
 /// The cap of a session with another host, unless the user says otherwise.
 const POLITE_CAP_BPS: f64 = 50e6;
@@ -82,6 +84,9 @@ pub(super) fn cap(
 pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
     Options {
         service: args.service,
+        accept: if args.reverse { Listen::One } else { Listen::Refuse },
+        data_from: if args.reverse { DataFrom::Listener } else { DataFrom::Caller },
+        allow: listen::networks(&args.allow),
         variant: args.variant,
         revision: args.revision,
         segment_bytes: u32::from(args.length),
@@ -112,16 +117,38 @@ pub(super) fn size(args: &SendArgs) -> Option<u64> {
     all.filter(|bytes| args.time.is_none() && *bytes > 0)
 }
 
+/// Opens the port of `--udp-in`. `to` are the addresses of the receiver.
+///
+/// # Errors
+/// [`Failure::Usage`] when it cannot be opened, or the session would come back to it.
+pub(super) async fn udp_in(at: &ListenAt, to: &[SocketAddr]) -> Result<UdpSource, Failure> {
+    let ListenAt { host, port } = at;
+    let port = port.unwrap_or_default();
+    let unusable = |why: &dyn std::fmt::Display| {
+        Failure::usage(
+            format!("--udp-in {host}:{port}: {why}"),
+            "name a free port of this host, such as 5000 or 192.0.2.1:5000",
+        )
+    };
+    let mut found = tokio::net::lookup_host((host.as_str(), port)).await.map_err(|error| unusable(&error))?;
+    let at = found.next().ok_or_else(|| unusable(&"has no address"))?;
+    if to.iter().any(|to| comes_back(at, *to)) {
+        return Err(unusable(&"is the address of the receiver: the session would feed itself"));
+    }
+    UdpSource::open(at).await.map_err(|error| unusable(&error))
+}
+
 /// Opens the source of the data. Waits for the other end of a FIFO.
 ///
 /// # Errors
 /// [`Failure::Usage`] when it cannot be opened.
-pub(super) async fn source(args: &SendArgs) -> Result<DatagramSource, Failure> {
+pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result<DatagramSource, Failure> {
     let length = usize::from(args.length);
-    let source = match &args.file {
-        None => DatagramSource::made_up(length),
-        Some(FileOrStream::Standard) => DatagramSource::pipe(tokio::io::stdin(), length, FLUSH),
-        Some(FileOrStream::File(path)) => {
+    let source = match (&args.file, udp_in) {
+        (_, Some(port)) => DatagramSource::udp(port),
+        (None, None) => DatagramSource::made_up(length),
+        (Some(FileOrStream::Standard), None) => DatagramSource::pipe(tokio::io::stdin(), length, FLUSH),
+        (Some(FileOrStream::File(path)), None) => {
             let name = path.clone();
             let file = blocking(move || File::open(name)).await.map_err(|error| {
                 Failure::usage(

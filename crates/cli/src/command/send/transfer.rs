@@ -5,6 +5,7 @@ use tfrc_units::{Duration, Instant};
 
 use super::hearing::{Heard, Hearing};
 use super::rate_out::RateOut;
+use super::refused::Refused;
 use super::{config, so_far};
 use crate::args::SendArgs;
 use crate::args::values::FileOrStream;
@@ -53,6 +54,8 @@ pub(super) struct Transfer<'a> {
     pub(super) time_up: Option<tokio::time::Instant>,
     pub(super) hearing: Hearing,
     pub(super) rate_out: Option<RateOut>,
+    /// Datagrams of `--udp-in` that are not sent.
+    pub(super) refused: Option<Refused>,
 }
 
 impl Transfer<'_> {
@@ -60,6 +63,7 @@ impl Transfer<'_> {
     /// The live view ends with that, so that Ctrl-C is a signal again.
     pub(super) async fn data(&mut self, source: DatagramSource, keys: Option<Keys>) -> StopSending {
         let stop = self.moved(source, keys).await;
+        self.tell_refused();
         self.reporter.end_live();
         stop
     }
@@ -70,6 +74,7 @@ impl Transfer<'_> {
         self.tell_rate();
         let time_up = until(self.time_up);
         let (args, connection) = (self.args, self.connection);
+        let counts = self.refused.as_ref().map(Refused::counts);
         let pump = async {
             loop {
                 let datagram = match source.next().await {
@@ -77,9 +82,14 @@ impl Transfer<'_> {
                     Ok(None) => break,
                     Err(error) => return StopSending::Failed(unreadable(args, &error.to_string())),
                 };
-                match send_cut(connection, datagram).await {
-                    Ok(()) | Err(SendError::TooLong { .. }) => {}
-                    Err(_) => return StopSending::Over,
+                let sent = match source.keeps_boundaries() {
+                    true => connection.send(datagram).await,
+                    false => send_cut(connection, datagram).await,
+                };
+                match (sent, &counts) {
+                    (Ok(()), _) | (Err(SendError::TooLong { .. }), None) => {}
+                    (Err(SendError::TooLong { length, .. }), Some(counts)) => counts.refuse(length),
+                    (Err(_), _) => return StopSending::Over,
                 }
             }
             connection.flushed().await;
@@ -113,6 +123,7 @@ impl Transfer<'_> {
                 _ = tick.tick() => {
                     self.sample();
                     self.tell_rate();
+                    self.tell_refused();
                     if let Some(gone) = self.hear() {
                         return StopSending::Gone(gone);
                     }
@@ -205,6 +216,15 @@ impl Transfer<'_> {
         }
     }
 
+    /// Says once that datagrams of `--udp-in` are refused.
+    fn tell_refused(&mut self) {
+        let limit = self.connection.max_datagram();
+        let news = self.refused.as_mut().map(|refused| refused.news(limit)).unwrap_or_default();
+        for note in news {
+            self.reporter.note(&note);
+        }
+    }
+
     fn sample(&mut self) {
         for record in self.sampler.sender(self.connection) {
             self.reporter.say(&record);
@@ -231,6 +251,7 @@ async fn wished(mut interrupt: Interrupt) {
 fn unreadable(args: &SendArgs, why: &str) -> String {
     match &args.file {
         Some(FileOrStream::File(path)) => format!("{}: {why}", path.display()),
+        None if args.udp_in.is_some() => format!("the port of --udp-in: {why}"),
         _ => format!("standard input: {why}"),
     }
 }
@@ -251,6 +272,6 @@ async fn send_cut(connection: &Connection, mut datagram: Vec<u8>) -> Result<(), 
 
 /// When to stop at the latest: made-up data would never end by itself.
 pub(super) fn time_limit(args: &SendArgs) -> Option<Duration> {
-    let endless = args.file.is_none() && args.bytes.is_none();
+    let endless = args.file.is_none() && args.udp_in.is_none() && args.bytes.is_none();
     args.time.or(endless.then_some(ENDLESS_UNTIL))
 }

@@ -6,21 +6,37 @@ use std::time::Duration;
 use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any, connect_waiting};
 use tfrc_net::{BindError, Connection, Endpoint, Options, Recordings};
 
+use super::{shown, why_not_connected};
 use crate::Failure;
-use crate::args::SendArgs;
+use crate::args::values::Target;
 use crate::reporter::Reporter;
-use crate::session::{shown, why_not_connected};
 
 /// Time between two lines about attempts that go on, at first and after a quarter of a minute.
 const TOLD_EVERY: u32 = 3;
 const TOLD_LATER_EVERY: u32 = 15;
 
-/// The addresses of a host, of the IP version asked for, in the system's order.
+/// Versions of IP whose addresses count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IpVersions {
+    Any,
+    Four,
+    Six,
+}
+
+/// The peer to connect to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Callee<'a> {
+    pub(crate) name: &'a Target,
+    pub(crate) addresses: &'a [SocketAddr],
+    /// Time for which attempts are repeated.
+    pub(crate) wait: Option<tfrc_units::Duration>,
+}
+
+/// The addresses of a host, of the IP versions asked for, in the system's order.
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is none.
-pub(super) async fn resolve(args: &SendArgs) -> Result<Vec<SocketAddr>, Failure> {
-    let to = &args.to;
+pub(crate) async fn resolve(to: &Target, versions: IpVersions) -> Result<Vec<SocketAddr>, Failure> {
     let unknown = |why: String| {
         Failure::usage(
             format!("{}: {why}", to.host),
@@ -29,10 +45,10 @@ pub(super) async fn resolve(args: &SendArgs) -> Result<Vec<SocketAddr>, Failure>
     };
     let addresses = tokio::net::lookup_host((to.host.as_str(), to.port)).await;
     let addresses = addresses.map_err(|error| unknown(error.to_string()))?;
-    let (addresses, lacking): (Vec<SocketAddr>, &str) = match (args.ipv4, args.ipv6) {
-        (true, _) => (addresses.filter(SocketAddr::is_ipv4).collect(), "IPv4 "),
-        (_, true) => (addresses.filter(SocketAddr::is_ipv6).collect(), "IPv6 "),
-        _ => (addresses.collect(), ""),
+    let (addresses, lacking): (Vec<SocketAddr>, &str) = match versions {
+        IpVersions::Four => (addresses.filter(SocketAddr::is_ipv4).collect(), "IPv4 "),
+        IpVersions::Six => (addresses.filter(SocketAddr::is_ipv6).collect(), "IPv6 "),
+        IpVersions::Any => (addresses.collect(), ""),
     };
     if addresses.is_empty() { Err(unknown(format!("has no {lacking}address"))) } else { Ok(addresses) }
 }
@@ -41,15 +57,15 @@ pub(super) async fn resolve(args: &SendArgs) -> Result<Vec<SocketAddr>, Failure>
 ///
 /// # Errors
 /// [`Failure`] with each address that was tried, and why it failed.
-pub(super) async fn connect(
-    args: &SendArgs,
-    addresses: &[SocketAddr],
+pub(crate) async fn connect(
+    callee: Callee<'_>,
     options: &Options,
     recordings: Recordings,
     reporter: &mut Reporter,
 ) -> Result<(Endpoint, Connection), Failure> {
+    let Callee { name, addresses, wait } = callee;
     let attempt = async {
-        match args.wait {
+        match wait {
             Some(wait) => connect_waiting(addresses, options, recordings, wait.into()).await,
             None => connect_any(addresses, options, recordings).await,
         }
@@ -77,14 +93,14 @@ pub(super) async fn connect(
                     .iter()
                     .map(|(address, error)| format!("{}: {}", shown(*address), sentence(error)));
                 let attempts = attempts.collect::<Vec<_>>().join("; ");
-                Failure::Run(format!("cannot connect to {}: {attempts}", args.to))
+                Failure::Run(format!("cannot connect to {name}: {attempts}"))
             }
         },
         ConnectAnyError::Bind(error @ BindError::Unmarked(_)) => Failure::usage(
             error.to_string(),
             "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
         ),
-        error => Failure::Run(format!("cannot connect to {}: {error}", args.to)),
+        error => Failure::Run(format!("cannot connect to {name}: {error}")),
     })
 }
 

@@ -1,0 +1,129 @@
+//! A UDP address that gets the received datagrams, such as that of a player, with their boundaries.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Attempts to send one datagram: a report of the network on an earlier one takes an attempt.
+const ATTEMPTS: u32 = 3;
+
+/// A socket of a connection towards the address.
+#[derive(Debug, Clone)]
+pub(crate) struct UdpOut {
+    socket: Arc<UdpSocket>,
+    to: SocketAddr,
+    counts: Arc<UdpOutCounts>,
+}
+
+/// Trouble at the address.
+#[derive(Debug, Default)]
+pub(crate) struct UdpOutCounts {
+    unreachable: AtomicU64,
+    failure: OnceLock<String>,
+}
+
+impl UdpOut {
+    /// Makes a socket for datagrams to this address: each has its own port, so that a reader can
+    /// tell connections apart.
+    ///
+    /// # Errors
+    /// The error of the system, such as one about an address that no route leads to.
+    pub(crate) fn open(to: SocketAddr) -> io::Result<Self> {
+        let any: IpAddr =
+            if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0))?;
+        // A connected socket hears of ports that are unreachable.
+        socket.connect(to)?;
+        Ok(Self { socket: Arc::new(socket), to, counts: Arc::default() })
+    }
+
+    /// The address.
+    pub(crate) const fn to(&self) -> SocketAddr {
+        self.to
+    }
+
+    /// The counts, which go on.
+    pub(crate) fn counts(&self) -> Arc<UdpOutCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// Sends a datagram; false if the system did not. A player that is not there is counted and
+    /// sent to all the same: it may come back.
+    pub(crate) fn send(&self, datagram: &[u8]) -> bool {
+        let mut attempts = 0;
+        loop {
+            match self.socket.send(datagram) {
+                Ok(_) => return true,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    self.counts.unreachable.fetch_add(1, Ordering::Relaxed);
+                    attempts += 1;
+                    if attempts == ATTEMPTS {
+                        return false;
+                    }
+                }
+                Err(error) => {
+                    let _ = self.counts.failure.set(error.to_string());
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Looks for a report on the last datagram.
+    pub(crate) fn finish(&self) {
+        if let Ok(Some(error)) = self.socket.take_error()
+            && error.kind() == ErrorKind::ConnectionRefused
+        {
+            self.counts.unreachable.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl UdpOutCounts {
+    /// Reports of the network that nobody listens at the address.
+    pub(crate) fn unreachable(&self) -> u64 {
+        self.unreachable.load(Ordering::Relaxed)
+    }
+
+    /// The first reason for which the system did not send a datagram.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boundaries_stay_and_a_reader_may_go_and_come() {
+        let reader = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let to = reader.local_addr().expect("bound");
+        let out = UdpOut::open(to).expect("opened");
+        let mut buffer = [0; 2000];
+        for length in [1316, 0, 1] {
+            assert!(out.send(&vec![7; length]));
+            assert_eq!(reader.recv(&mut buffer).expect("sent"), length);
+        }
+        assert_eq!(out.counts().unreachable(), 0);
+        drop(reader);
+        for _ in 0..10 {
+            assert!(out.send(&[7; 100]), "it goes out");
+        }
+        out.finish();
+        assert_eq!(out.counts().unreachable(), 10);
+        let reader = UdpSocket::bind(to).expect("the same port");
+        assert!(out.send(&[7; 5]));
+        assert_eq!(reader.recv(&mut buffer).expect("sent"), 5);
+        assert_eq!((out.counts().unreachable(), out.counts().failure()), (10, None));
+    }
+
+    #[test]
+    fn what_the_system_does_not_send_is_told() {
+        let out = UdpOut::open("127.0.0.1:9".parse().expect("an address")).expect("opened");
+        assert!(!out.send(&[0; 65_535]), "longer than a datagram of UDP");
+        assert!(out.counts().failure().is_some());
+    }
+}

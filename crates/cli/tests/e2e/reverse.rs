@@ -1,0 +1,135 @@
+//! `tfrc send -R` and `tfrc recv --from`: the end that receives is the one that connects.
+
+use std::process::Stdio;
+
+use tfrc_lab::record::{Outcome, Summary};
+
+use crate::e2e::network::{Place, end_link, link, noise, scenario};
+use crate::e2e::program::{Program, run, tfrc};
+
+/// Starts a sender that listens on a free port of the loopback interface; where that is.
+fn serve(args: &[&str], stdin: Stdio) -> (Program, String) {
+    let mut command = tfrc(["send", "-R", "--bind", "127.0.0.1", "-p", "0"]);
+    command.args(args).stdin(stdin);
+    let mut program = Program::start(command);
+    let line = program.wait_for("listening on");
+    let address = line.rsplit(' ').next().expect("an address").to_owned();
+    (program, address)
+}
+
+fn fetch(from: &str, args: &[&str]) -> Program {
+    let mut command = tfrc(["recv", "--from", from]);
+    command.args(args);
+    Program::start(command)
+}
+
+/// Both ends say the same of every packet.
+fn agree(sender: &Summary, receiver: &Summary) {
+    let counts = |s: &Summary| {
+        let all = [s.sent_packets, s.received_packets, s.lost_packets, s.late_packets, s.received_bytes];
+        all.map(|n| n.expect("known"))
+    };
+    let [sent, received, lost, late, _] = counts(sender);
+    assert_eq!(sent, received + lost + late, "{sender:?}");
+    assert_eq!(counts(sender), counts(receiver));
+    let outcomes = (sender.outcome, receiver.outcome);
+    assert_eq!(outcomes, (Some(Outcome::Complete), Some(Outcome::Complete)), "{sender:?} {receiver:?}");
+}
+
+#[test]
+fn a_file_is_fetched_by_either_rate_control() {
+    let place = Place::new();
+    for (variant, length) in [("tfrc", 300_000), ("tfrc-sp", 6_000)] {
+        let content = noise(length);
+        let (original, arrived) = (place.write("in", &content), place.file(variant));
+        let (sender, address) =
+            serve(&["-f", &original, "--variant", variant, "-l", "300B", "--json"], Stdio::null());
+        let receiver: Summary = fetch(&address, &["-o", &arrived, "--json"]).succeed().json();
+        let sender: Summary = sender.succeed().json();
+        agree(&sender, &receiver);
+        for end in [&sender, &receiver] {
+            assert_eq!((end.variant.as_deref(), end.lost_packets), (Some(variant), Some(0)));
+        }
+        assert!(std::fs::read(&arrived).expect("written") == content);
+    }
+}
+
+/// The address that the sender sees is that of the relay, as behind a translator.
+#[test]
+fn counts_agree_over_a_bottleneck() {
+    let (sender, address) = serve(&["-n", "600kB", "--json"], Stdio::null());
+    let (relay, entrance) = link(&scenario("bottleneck.toml"), &address);
+    let receiver: Summary = fetch(&entrance, &["--json"]).succeed().json();
+    let sender: Summary = sender.succeed().json();
+    let (_, back) = end_link(relay);
+    agree(&sender, &receiver);
+    assert!(back.arrived > 400, "the data goes from the sender that listens: {back:?}");
+    assert!(sender.rtt_s.is_some_and(|rtt| rtt > 0.02), "{sender:?}");
+}
+
+#[test]
+fn either_end_can_be_interrupted() {
+    let place = Place::new();
+    let endless = ["--pps", "50", "-t", "1min", "--json"];
+    let arrived = place.file("a");
+    let (mut sender, address) = serve(&endless, Stdio::null());
+    let mut receiver = fetch(&address, &["-o", &arrived, "--json"]);
+    sender.wait_for("connected");
+    receiver.wait_for("connected");
+    sender.signal("INT");
+    let (sender, receiver): (Summary, Summary) = (sender.succeed().json(), receiver.end().json());
+    assert_eq!(sender.outcome, Some(Outcome::Stopped), "{sender:?}");
+    assert_eq!(sender.received_packets, receiver.received_packets);
+
+    let arrived = place.file("b");
+    let (mut sender, address) = serve(&endless, Stdio::null());
+    let mut receiver = fetch(&address, &["-o", &arrived, "--json"]);
+    sender.wait_for("connected");
+    receiver.wait_for("connected");
+    receiver.signal("INT");
+    let (sender, receiver) = (sender.end(), receiver.end());
+    assert_eq!((sender.status.code(), receiver.status.code()), (Some(1), Some(1)));
+    let sender: Summary = sender.json();
+    assert!(sender.reason.is_some_and(|reason| reason.contains("the receiver ended the session")));
+    assert!(!std::path::Path::new(&arrived).exists());
+}
+
+#[test]
+fn a_sender_that_sends_nothing_is_given_up() {
+    let (sender, address) = serve(&["-f", "-"], Stdio::piped());
+    let receiver = fetch(&address, &["--idle", "300ms"]).end();
+    assert_eq!(receiver.status.code(), Some(1));
+    assert!(receiver.stderr.contains("see --idle"), "{}", receiver.stderr);
+    assert_eq!(sender.end().status.code(), Some(1));
+}
+
+#[test]
+fn a_second_receiver_is_told_that_the_sender_is_busy() {
+    let (mut sender, address) = serve(&["--pps", "50", "-t", "1min"], Stdio::null());
+    let first = fetch(&address, &["--json"]);
+    sender.wait_for("connected");
+    let second = fetch(&address, &[]).end();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(second.stderr.contains("busy with another connection"), "{}", second.stderr);
+    sender.signal("INT");
+    sender.succeed();
+    let first: Summary = first.succeed().json();
+    assert!(first.received_packets > Some(0));
+}
+
+#[test]
+fn a_sender_that_everybody_could_fetch_from_asks_who_may() {
+    for (line, status, said) in [
+        (vec!["send", "-R", "-p", "0"], 2, "--allow"),
+        (vec!["send", "-R", "--bind", "127.0.0.1", "-p", "0", "--wait", "20ms"], 1, "no receiver connected"),
+        (vec!["send", "host", "-R"], 2, "cannot be used with"),
+        (vec!["send", "host", "-p", "7000"], 2, "cannot be used with"),
+        (vec!["send"], 2, "HOST"),
+        (vec!["recv", "--from", "host", "--bind", "127.0.0.1"], 2, "cannot be used with"),
+        (vec!["recv", "--wait", "1s"], 2, "--from"),
+    ] {
+        let finished = run(&line);
+        assert_eq!(finished.status.code(), Some(status), "{line:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains(said), "{line:?}: {}", finished.stderr);
+    }
+}
