@@ -65,10 +65,11 @@ impl<'c> Capture<'c> {
     pub(crate) fn add(&mut self, copy: &PacketCopy<Payload>) {
         let header = &copy.packet.header;
         let Some(sender) = self.senders.get(saturating::<usize>(header.flow.0)).copied() else { return };
-        let out = header.src == sender && copy.end == PacketEnd::Sender;
-        if !out && !(header.dst == sender && copy.end == PacketEnd::Receiver) {
-            return;
-        }
+        let out = match copy.end {
+            PacketEnd::Receiver if header.dst == sender => false,
+            PacketEnd::Sender if header.src == sender => true,
+            PacketEnd::Receiver | PacketEnd::Sender => return,
+        };
         let [near, far] = addresses(header.flow);
         let (from, to) = if out { (near, far) } else { (far, near) };
         let length = saturating::<u16>(header.size);
@@ -245,9 +246,9 @@ fn whole(number: f64) -> u32 {
 }
 
 fn micros(time: Duration) -> u32 {
-    saturating::<u32>(time.as_nanos() / 1000 & u64::from(u32::MAX))
+    saturating::<u32>((time.as_nanos() / 1000) & u64::from(u32::MAX))
 }
 
 fn millis(at: Instant) -> u32 {
-    saturating::<u32>(at.as_nanos() / 1_000_000 & u64::from(u32::MAX))
+    saturating::<u32>((at.as_nanos() / 1_000_000) & u64::from(u32::MAX))
 }

@@ -14,12 +14,15 @@ use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
 use crate::own::Registry;
 use crate::recording::{Keep, LinkFlows, PacketDelays};
 
+/// Function called for each thing of a kind.
+type Each<'t, T> = Box<dyn FnMut(&T) + 't>;
+
 /// What is told of the packets of a run.
 enum Told<'t> {
-    /// Each thing that happens to one.
-    Records(Box<dyn FnMut(&TraceRecord) + 't>),
     /// Copies at both ends.
-    Copies(Box<dyn FnMut(&PacketCopy<Payload>) + 't>),
+    Copies(Each<'t, PacketCopy<Payload>>),
+    /// Each thing that happens to one.
+    Records(Each<'t, TraceRecord>),
 }
 
 /// A scenario in virtual time.
