@@ -46,7 +46,7 @@ pub struct SendArgs {
     /// Send a file, or standard input (-); without it made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
-    /// Send the datagrams that come to a local UDP port, as of ffmpeg or OBS, until -t or Ctrl-C
+    /// Send what comes to a local UDP port, as from ffmpeg or OBS
     #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
     pub udp_in: Option<ListenAt>,
     /// Never send faster; without it 50 Mbit/s, and no cap to this host
@@ -99,9 +99,8 @@ pub struct SendArgs {
     /// Drop data that has waited longer than this
     #[arg(help_heading = DATA, long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,
-    /// Write the allowed rate for the encoder, in bit/s of data, a line for each change, to a
-    /// descriptor such as a pipe's, a FILE, which is emptied first, or a FIFO. A reader that is slow
-    /// or gone misses lines and holds up nothing
+    /// Write the allowed rate for the encoder, in bit/s of data, a line for each change, to a pipe's
+    /// descriptor, a FIFO or a FILE, which is emptied. A slow reader misses lines
     #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
     pub rate_out: Option<RatePlace>,
     /// Write a page with charts of the run
@@ -127,7 +126,7 @@ pub struct SendArgs {
     /// Output format.
     #[command(flatten, next_help_heading = RECORDS)]
     pub output: StreamArgs,
-    /// Print help with every option, also those for guarantees, captures and studies
+    /// Print help with every option, such as those for guarantees and captures
     #[arg(long, exclusive = true)]
     pub help_all: bool,
 }
