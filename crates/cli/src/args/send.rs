@@ -19,23 +19,22 @@ pub struct SendArgs {
     /// The receiver; without a port 6511
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "reverse", value_parser = values::target)]
     pub to: Option<Target>,
-    /// Listen, and send to the first receiver that connects (tfrc recv --from): for receivers
-    /// behind an address translator
-    #[arg(help_heading = REVERSE, short = 'R', long, conflicts_with_all = ["to", "ipv4", "ipv6", "journal", "pcap"])]
+    /// Listen, and send to the receiver that connects (tfrc recv --from); see --allow
+    #[arg(short = 'R', long, conflicts_with_all = ["to", "ipv4", "ipv6", "journal", "pcap"])]
     pub reverse: bool,
     /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
     /// of this host
-    #[arg(help_heading = REVERSE, long, value_name = "ADDRESS[:PORT]", requires = "reverse", conflicts_with = "to", value_parser = values::listen_at)]
+    #[arg(hide = true, help_heading = REVERSE, long, value_name = "ADDRESS[:PORT]", requires = "reverse", conflicts_with = "to", value_parser = values::listen_at)]
     pub bind: Option<ListenAt>,
     /// UDP port to listen on; without it 6511
-    #[arg(help_heading = REVERSE, short = 'p', long, value_name = "PORT", requires = "reverse", conflicts_with = "to")]
+    #[arg(hide = true, help_heading = REVERSE, short = 'p', long, value_name = "PORT", requires = "reverse", conflicts_with = "to")]
     pub port: Option<u16>,
     /// Let receivers connect from this address or network only, such as 192.0.2.7 or
     /// 2001:db8::/32; may be given several times. Needed where other hosts can connect; any lets
     /// everybody in
-    #[arg(help_heading = REVERSE, long, value_name = "ADDRESS[/PREFIX]|any", requires = "reverse", conflicts_with = "to", value_parser = values::allowed)]
+    #[arg(hide = true, help_heading = REVERSE, long, value_name = "ADDRESS[/PREFIX]|any", requires = "reverse", conflicts_with = "to", value_parser = values::allowed)]
     pub allow: Vec<AllowedPeers>,
-    /// Wait this long for a receiver that is not there yet, or busy; with -R without it indefinitely
+    /// Wait this long for a receiver that is not there yet, or busy
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub wait: Option<Duration>,
     /// Use IPv4 addresses of HOST only
@@ -47,18 +46,16 @@ pub struct SendArgs {
     /// Send a file, or standard input (-); without it made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
-    /// Send the datagrams that arrive at a local UDP port, each as it is, such as those of ffmpeg or
-    /// OBS for udp://127.0.0.1:PORT; until -t, -n or Ctrl-C. Datagrams longer than a packet of the
-    /// path, and those for which there is no room, are refused and counted: exit status 1
+    /// Send what comes to a local UDP port, as from ffmpeg or OBS
     #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
     pub udp_in: Option<ListenAt>,
-    /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
+    /// Never send faster; without it 50 Mbit/s, and no cap to this host
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
-    /// Application data in each packet; with --udp-in only the first guess at it
+    /// Application data in each packet
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", default_value = "1316B", value_parser = values::packet_size)]
     pub length: u16,
-    /// Packets a second the application makes; without it as many as allowed
+    /// Packets a second the application makes; else as many as allowed
     #[arg(help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
     /// Stop after this time, data left or not; made-up data without -t and -n stops after 10 s
@@ -70,8 +67,7 @@ pub struct SendArgs {
     /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
-    /// Keep the queueing delay below this: send less while a round trip is longer than the shortest
-    /// by more; without it the flow fills a drop-tail queue, as TCP does
+    /// Keep the queueing delay below this; without it the flow fills a drop-tail queue, as TCP does
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub max_queue_delay: Option<Duration>,
     /// A rate the network has promised, below which the flow does not go (gTFRC); usually with
@@ -100,13 +96,11 @@ pub struct SendArgs {
     /// (RFC 4340 §8.1.2)
     #[arg(hide = true, long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]
     pub service: u32,
-    /// Drop data that has waited longer than this instead of sending it late
+    /// Drop data that has waited longer than this
     #[arg(help_heading = DATA, long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,
-    /// Write the allowed rate for the encoder, in bit/s of data: a line at the start, for a change
-    /// of 5 % within 0.1 s, and for a smaller one after 1 s. A number is a descriptor, such as a
-    /// pipe's; a FILE is emptied first, a reader may open a FIFO at any time. A reader that is slow
-    /// or gone misses lines and holds up nothing
+    /// Write the allowed rate for the encoder, in bit/s of data, a line for each change, to a pipe's
+    /// descriptor, a FIFO or a FILE, which is emptied. A slow reader misses lines
     #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
     pub rate_out: Option<RatePlace>,
     /// Write a page with charts of the run
@@ -132,7 +126,7 @@ pub struct SendArgs {
     /// Output format.
     #[command(flatten, next_help_heading = RECORDS)]
     pub output: StreamArgs,
-    /// Print help with every option, also those for guarantees, captures and studies
+    /// Print help with every option, such as those for guarantees and captures
     #[arg(long, exclusive = true)]
     pub help_all: bool,
 }
@@ -145,8 +139,8 @@ const RECORDS: &str = "Records";
 const EXAMPLES: &str = "Examples:
   tfrc send there.example -f in.ts --wait 1min           a file, to a receiver that may come later
   ffmpeg -re -i in.mp4 -c copy -f mpegts - | tfrc send there.example -f - --deadline 300ms
-  tfrc send there.example --udp-in 5000 --deadline 300ms what ffmpeg -f mpegts udp://127.0.0.1:5000 sends
+  tfrc send there.example --udp-in 5000                  from ffmpeg ... udp://127.0.0.1:5000
   encoder <rate | tfrc send there.example -f - --deadline 500ms --rate-out rate
                                                          an encoder that follows, by a FIFO
-  tfrc send -R -f in.ts --allow 192.0.2.0/24             a file for who connects: tfrc recv --from
+  tfrc send -R -f in.ts --allow 192.0.2.0/24             a file, to who connects
   tfrc send localhost -t 30s --report run.html           made-up data, and a page with charts";
