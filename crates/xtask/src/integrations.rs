@@ -40,7 +40,7 @@ pub(crate) fn gstreamer() -> Outcome {
     }
     format(GSTREAMER)?;
     lint_and_test(GSTREAMER)?;
-    run(workspace(GSTREAMER, "build"))?;
+    run(&mut workspace(GSTREAMER, "build"))?;
     let folder = built().join("gst/debug");
     run(Command::new("gst-inspect-1.0")
         .arg("rtptfrcbwe")

@@ -118,8 +118,9 @@ fn input(written: &str) -> Result<Input, String> {
 fn size(written: &str) -> Result<Size, String> {
     let hint = || "expected even numbers from 16 to 8192, such as 1280x720".to_owned();
     let (width, height) = written.split_once('x').ok_or_else(hint)?;
-    let side =
-        |text: &str| text.parse().ok().filter(|pixels: &u16| (16..=8192).contains(pixels) && pixels.is_multiple_of(2));
+    let side = |text: &str| {
+        text.parse().ok().filter(|pixels: &u16| (16..=8192).contains(pixels) && pixels.is_multiple_of(2))
+    };
     Ok(Size { width: side(width).ok_or_else(hint)?, height: side(height).ok_or_else(hint)? })
 }
 
