@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Measures both encoders over a path that halves, with and without following.
+"""Measures ways to send live video over a path that halves, or that loses packets.
 
     python3 contrib/encoder/compare.py --tfrc target/release/tfrc --out DIR
+    python3 contrib/encoder/compare.py --encoder stream --encoder srt --path halving --path 1% --out DIR
 
-Needs the programs ffmpeg and ffprobe, and for `live` the packages that live.py names. Each run has
-`tfrc recv`, `tfrc link` with halving.toml, and the encoder into `tfrc send --deadline 500ms`.
+Each run has `tfrc link` between two ends, without sound: `segments` is segments.py into
+`tfrc send --deadline 500ms`; `stream` is `tfrc stream`, and needs what its help names; `srt` is
+ffmpeg into `srt-live-transmit` (Debian's srt-tools) with a latency of 500 ms. Needs ffmpeg, ffprobe.
 """
 
 import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -25,7 +28,10 @@ FPS, WIDTH, HEIGHT = 25, 640, 360
 FIXED = 1_500_000
 # The picture shown in the guide, seconds.
 SHOWN = 20.0
-PYTHON = {"segments": sys.executable, "live": "/usr/bin/python3"}
+LEAST, MOST = 150_000, 1_500_000
+ENCODERS = ["segments", "stream", "srt"]
+# What each of them can do.
+WAYS = {"segments": ["following", "fixed"], "stream": ["following", "fixed"], "srt": ["fixed"]}
 
 
 def main():
@@ -33,21 +39,24 @@ def main():
     parser.add_argument("--tfrc", default="tfrc", help="the program")
     parser.add_argument("--out", type=Path, required=True, help="folder for all that is made")
     parser.add_argument("--seconds", type=int, default=60, help="length of each run")
-    parser.add_argument("--encoder", choices=PYTHON, action="append", help="one only")
-    parser.add_argument("--way", choices=["following", "fixed"], action="append", help="one only")
+    parser.add_argument("--encoder", choices=ENCODERS, action="append", help="these only")
+    parser.add_argument("--way", choices=["following", "fixed"], action="append", help="these only")
+    parser.add_argument("--path", action="append",
+                        help="halving, or the share of packets that a path of 2 Mbit/s loses, as 1%%")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     source = made(given.out, given.seconds)
     results = []
-    for encoder in given.encoder or PYTHON:
-        for way in given.way or ["following", "fixed"]:
-            folder = given.out / f"{encoder}-{way}"
-            folder.mkdir(exist_ok=True)
-            result = {"encoder": encoder, "way": way}
-            result |= streamed(given, source, encoder, way, folder)
-            result |= seen(source, folder, given.seconds)
-            results.append(result)
-            print(json.dumps(result), flush=True)
+    for path in given.path or ["halving"]:
+        for encoder in given.encoder or ENCODERS[:2]:
+            for way in [way for way in WAYS[encoder] if way in (given.way or WAYS[encoder])]:
+                folder = given.out / f"{encoder}-{way}-{path.rstrip('%')}"
+                folder.mkdir(exist_ok=True)
+                result = {"path": path, "encoder": encoder, "way": way}
+                result |= streamed(given, source, encoder, way, path, folder)
+                result |= seen(source, folder, given.seconds)
+                results.append(result)
+                print(json.dumps(result), flush=True)
     (given.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -60,27 +69,27 @@ def made(folder, seconds):
     return source
 
 
-def streamed(given, source, encoder, way, folder):
+def linked(given, path, to):
+    """The path in front of an address: its program, its entrance, the time of its start."""
+    network = [HERE / "halving.toml"]
+    if path != "halving":
+        network = ["--rate", "2M", "--delay", "20ms", "--queue", "25p", "--loss", path]
+    link, entrance = started([given.tfrc, "link", *network, "--listen", "127.0.0.1:0", "--to", to],
+                             "relaying")
+    return link, entrance.split()[1], time.monotonic()
+
+
+def streamed(given, source, encoder, way, path, folder):
     """Sends the source over the path; counts of the sender and the receiver."""
     arrived = folder / "arrived.ts"
     arrived.unlink(missing_ok=True)
+    if encoder == "srt":
+        return by_srt(given, source, path, arrived, folder)
     receiver, at = started([given.tfrc, "recv", "--bind", "127.0.0.1", "-p", "0", "-1", "-o", arrived],
                            "listening on")
-    link, entrance = started([given.tfrc, "link", HERE / "halving.toml", "--listen", "127.0.0.1:0",
-                              "--to", at.split()[-1]], "relaying")
-    linked = time.monotonic()
-    lines, told = os.pipe()
-    send = [given.tfrc, "send", entrance.split()[1], "-f", "-", "--deadline", "500ms",
-            "--json-stream", "--rate-out", str(told)]
-    sender = subprocess.Popen(send, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=(folder / "send.log").open("w"), text=True, pass_fds=[told])
-    os.close(told)
-    follow = ["--fixed", str(FIXED)] if way == "fixed" else ["--rate", f"/dev/fd/{lines}"]
-    with (folder / "encoder.log").open("w") as log:
-        encode = subprocess.Popen([PYTHON[encoder], HERE / f"{encoder}.py", source, *follow],
-                                  stdout=sender.stdin, stderr=log, pass_fds=[lines])
-    os.close(lines)
-    sender.stdin.close()
+    link, entrance, begun = linked(given, path, at.split()[-1])
+    start = by_segments if encoder == "segments" else by_stream
+    sender, others = start(given, source, entrance, way, folder)
     records, began = [], None
     with (folder / "send.jsonl").open("w") as log:
         for line in sender.stdout:
@@ -88,12 +97,69 @@ def streamed(given, source, encoder, way, folder):
             records.append(json.loads(line))
             if records[-1].get("event") == "connected":
                 began = time.monotonic()
-    status = {"encoder": encode.wait(), "send": sender.wait(), "recv": receiver.wait()}
+    status = [program.wait() for program in [*others, sender, receiver]]
     link.terminate()
     link.wait()
-    if any(status.values()):
+    if any(status):
         sys.exit(f"{encoder} {way}: exit statuses {status}; see {folder}")
-    return counts(records, HALVED - (began - linked)) | bitrates(folder / "encoder.log")
+    return counts(records, HALVED - (began - begun)) | bitrates(folder / "encoder.log")
+
+
+def by_segments(given, source, entrance, way, folder):
+    """The sender, and the encoder that feeds it."""
+    lines, told = os.pipe()
+    send = [given.tfrc, "send", entrance, "-f", "-", "--deadline", "500ms", "--json-stream",
+            "--rate-out", str(told)]
+    sender = subprocess.Popen(send, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=(folder / "send.log").open("w"), text=True, pass_fds=[told])
+    os.close(told)
+    follow = ["--fixed", str(FIXED)] if way == "fixed" else ["--rate", f"/dev/fd/{lines}"]
+    with (folder / "encoder.log").open("w") as log:
+        encode = subprocess.Popen([sys.executable, HERE / "segments.py", source, *follow],
+                                  stdout=sender.stdin, stderr=log, pass_fds=[lines])
+    os.close(lines)
+    sender.stdin.close()
+    return sender, [encode]
+
+
+def by_stream(given, source, entrance, way, folder):
+    """One program is both."""
+    least, most = (FIXED, FIXED) if way == "fixed" else (LEAST, MOST)
+    stream = [given.tfrc, "stream", source, entrance, "--no-sound", "--size", f"{WIDTH}x{HEIGHT}",
+              "--fps", str(FPS), "--min-bitrate", f"{least}bit/s", "--max-bitrate", f"{most}bit/s",
+              "--bitrate-log", folder / "encoder.log", "--overwrite", "--json-stream"]
+    return subprocess.Popen(stream, stdout=subprocess.PIPE, text=True,
+                            stderr=(folder / "send.log").open("w")), []
+
+
+def by_srt(given, source, path, arrived, folder):
+    """ffmpeg at the fixed bitrate, and SRT, which resends what is lost within its latency."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    srt = ["srt-live-transmit", "-chunk:1316", "-q"]
+    log = (folder / "srt.log").open("w")
+    with arrived.open("wb") as out:
+        listen = f"srt://127.0.0.1:{port}?mode=listener&latency=500"
+        receiver = subprocess.Popen([*srt, "-a:no", listen, "file://con"], stdout=out, stderr=log)
+    link, entrance, _ = linked(given, path, f"127.0.0.1:{port}")
+    encode = ["ffmpeg", "-nostdin", "-loglevel", "error", "-re", "-i", source, "-an", "-c:v", "libx264"]
+    encode += ["-preset", "veryfast", "-tune", "zerolatency", "-g", str(FPS), "-b:v", str(FIXED)]
+    encode += ["-maxrate", str(FIXED), "-bufsize", str(FIXED // 4), "-muxdelay", "0", "-muxpreload", "0"]
+    encode += ["-flush_packets", "1", "-f", "mpegts", "-"]
+    encoder = subprocess.Popen(encode, stdout=subprocess.PIPE, stderr=log)
+    call = f"srt://{entrance}?mode=caller&latency=500"
+    sender = subprocess.Popen([*srt, "file://con", call], stdin=encoder.stdout, stderr=log, stdout=log)
+    encoder.stdout.close()
+    status = [program.wait() for program in [encoder, sender]]
+    # The last data is at most the latency under way.
+    time.sleep(2)
+    for program in [receiver, link]:
+        program.terminate()
+        program.wait()
+    if any(status) or not arrived.stat().st_size:
+        sys.exit(f"srt: exit statuses {status}; see {folder}")
+    return {"first_bps": FIXED, "lowest_bps": FIXED, "last_bps": FIXED}
 
 
 def started(command, words):
@@ -141,7 +207,7 @@ def seen(source, folder, seconds):
              "frame=best_effort_timestamp_time", "-of", "csv=p=0", arrived]
     text = subprocess.run(probe, stdout=subprocess.PIPE, text=True, check=True).stdout
     times = sorted(float(line.rstrip(",")) for line in text.split() if line[0].isdigit())
-    # live.py begins at 3600 s, segments.py at 0.
+    # GStreamer's muxer begins at 3600 s, segments.py at 0.
     zero = 3600.0 if times[0] >= 3600.0 else 0.0
     places = sorted({round((at - zero) * FPS) for at in times})
     gaps = [b - a - 1 for a, b in zip([-1, *places], [*places, seconds * FPS])]

@@ -79,6 +79,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Schema(args) => command::schema::run(&args),
         Command::Send(args) => command::send::run(&args),
         Command::Sim(args) => command::sim::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Stream(args) => command::stream::run(&args),
     }
 }
 

@@ -16,13 +16,14 @@ use crate::{
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("attacks", 5, || hostile::table("attacks")),
     ("dependencies", 4, dependencies::judge),
     ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::table("faults")),
     ("fuzz", 3, fuzz),
+    ("gstreamer", 4, integrations::gstreamer),
     ("icmp", 2, || hostile::table("icmp")),
     ("integrations", 8, integrations::full),
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),

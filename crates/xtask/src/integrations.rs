@@ -1,5 +1,6 @@
 //! `cargo xtask integrations`: the workspace of `integrations/`, controllers for other people's
-//! transports, with a lock file of its own.
+//! transports, with a lock file of its own; and `integrations/gst/`, which has another one, because
+//! it needs GStreamer's headers.
 
 use std::process::Command;
 
@@ -7,11 +8,13 @@ use crate::python::{built, run};
 use crate::{Outcome, cargo};
 
 const MANIFEST: &str = "integrations/Cargo.toml";
+const GSTREAMER: &str = "integrations/gst/Cargo.toml";
 
 /// Format and tests of those that are in use today.
 pub(crate) fn check() -> Outcome {
-    format()?;
-    run(workspace("test").args([
+    format(MANIFEST)?;
+    format(GSTREAMER)?;
+    run(workspace(MANIFEST, "test").args([
         "--package",
         "tfrc-noq",
         "--package",
@@ -23,18 +26,42 @@ pub(crate) fn check() -> Outcome {
 
 /// Lints and tests of all.
 pub(crate) fn full() -> Outcome {
-    format()?;
-    run(workspace("clippy").args(["--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
-    run(workspace("test").arg("--workspace"))
+    format(MANIFEST)?;
+    lint_and_test(MANIFEST)
 }
 
-fn format() -> Outcome {
-    run(cargo().args(["fmt", "--all", "--check", "--manifest-path", MANIFEST]))
+/// Lints and tests of the element of GStreamer, and the look of GStreamer itself at it.
+pub(crate) fn gstreamer() -> Outcome {
+    let headers = Command::new("pkg-config").args(["--exists", "gstreamer-1.0 >= 1.22"]).status();
+    if !headers.is_ok_and(|status| status.success()) {
+        return Err("no headers of GStreamer 1.22: install libgstreamer1.0-dev and \
+                    gstreamer1.0-tools of Debian, and pkg-config"
+            .to_owned());
+    }
+    format(GSTREAMER)?;
+    lint_and_test(GSTREAMER)?;
+    run(&mut workspace(GSTREAMER, "build"))?;
+    let folder = built().join("gst/debug");
+    run(Command::new("gst-inspect-1.0")
+        .arg("rtptfrcbwe")
+        .env("GST_REGISTRY", folder.join("registry"))
+        .env("GST_PLUGIN_PATH", folder))
 }
 
-fn workspace(command: &str) -> Command {
+fn lint_and_test(manifest: &str) -> Outcome {
+    let lint = ["--workspace", "--all-targets", "--", "--deny", "warnings"];
+    run(workspace(manifest, "clippy").args(lint))?;
+    run(workspace(manifest, "test").arg("--workspace"))
+}
+
+fn format(manifest: &str) -> Outcome {
+    run(cargo().args(["fmt", "--all", "--check", "--manifest-path", manifest]))
+}
+
+fn workspace(manifest: &str, command: &str) -> Command {
     let mut cargo = cargo();
-    cargo.args([command, "--locked", "--manifest-path", MANIFEST]);
-    cargo.env("CARGO_TARGET_DIR", built().join("integrations"));
+    cargo.args([command, "--locked", "--manifest-path", manifest]);
+    let folder = if manifest == GSTREAMER { "gst" } else { "integrations" };
+    cargo.env("CARGO_TARGET_DIR", built().join(folder));
     cargo
 }

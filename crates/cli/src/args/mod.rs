@@ -14,6 +14,8 @@ mod scenario;
 mod schema;
 mod send;
 mod sim;
+#[cfg(target_os = "linux")]
+mod stream;
 pub mod values;
 
 use std::ffi::OsString;
@@ -34,6 +36,8 @@ pub use scenario::{ScenarioArgs, ScenarioCommand};
 pub use schema::SchemaArgs;
 pub use send::SendArgs;
 pub use sim::SimArgs;
+#[cfg(target_os = "linux")]
+pub use stream::{Input, MediaArgs, Size};
 
 /// TCP-Friendly Rate Control: the equation, the protocol and the laboratory
 #[derive(Debug, Parser)]
@@ -87,6 +91,9 @@ pub enum Command {
     Send(SendArgs),
     /// Run a scenario in virtual time
     Sim(SimArgs),
+    /// Send picture and sound, encoded by GStreamer at the rate that is fair on the path
+    #[cfg(target_os = "linux")]
+    Stream(MediaArgs),
 }
 
 /// The command line with every option, also those that `send --help` leaves out: for manual pages

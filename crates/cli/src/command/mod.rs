@@ -15,6 +15,8 @@ pub mod scenario;
 pub mod schema;
 pub mod send;
 pub mod sim;
+#[cfg(target_os = "linux")]
+pub mod stream;
 
 use std::io::{self, Write};
 

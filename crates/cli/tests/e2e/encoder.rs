@@ -42,8 +42,8 @@ fn segments_that_follow_the_rate_drop_less_than_those_of_a_fixed_one() {
 }
 
 #[test]
-fn an_encoder_that_plays_takes_bitrates_as_they_come() {
-    let results = compare("live", &["following"]);
+fn a_stream_takes_bitrates_as_they_come() {
+    let results = compare("stream", &["following"]);
     let [following] = results.as_slice() else { panic!("{results:?}") };
     check_following(following);
     assert!(number(following, "last_bps") > 0.0, "{results:?}");

@@ -18,6 +18,7 @@ mod ending;
 mod handshake;
 mod journal;
 mod link;
+mod media;
 mod network;
 mod output;
 mod pictures;

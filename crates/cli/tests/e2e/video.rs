@@ -7,7 +7,7 @@ use crate::e2e::network::{Place, end_link, link, recv, scenario, send};
 use crate::e2e::program::{Program, other};
 
 /// Three seconds of picture and tone, some 1 Mbit/s.
-pub(super) fn encode(to: &str) {
+pub(crate) fn encode(to: &str) {
     let mut ffmpeg = other("ffmpeg");
     ffmpeg.args(["-nostdin", "-loglevel", "error", "-y"]);
     ffmpeg.args(["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25"]);
@@ -18,7 +18,7 @@ pub(super) fn encode(to: &str) {
 }
 
 /// Kinds of the streams in a file, and how many pictures can be read.
-pub(super) fn probe(file: &str) -> (Vec<String>, u64) {
+pub(crate) fn probe(file: &str) -> (Vec<String>, u64) {
     let mut ffprobe = other("ffprobe");
     ffprobe.args(["-loglevel", "quiet", "-count_packets", "-print_format", "json", "-show_streams", file]);
     let found: serde_json::Value = Program::start(ffprobe).succeed().json();
