@@ -146,6 +146,8 @@ impl ServeOptions {
             },
             service: args.service,
             revision: args.revision,
+            profile: args.profile,
+            friend: args.friend,
             accept: match self.take {
                 Take::Many(at_once) => Listen::Many(tfrc_units::saturating(at_once)),
                 _ => Listen::One,

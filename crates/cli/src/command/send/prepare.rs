@@ -84,6 +84,8 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
         service: args.service,
         variant: args.variant,
         revision: args.revision,
+        profile: args.profile,
+        friend: args.friend,
         segment_bytes: u32::from(args.length),
         cap_bps,
         guarantee: args.guarantee.map(|rate| Promise {
