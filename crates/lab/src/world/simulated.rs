@@ -3,7 +3,7 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::trace::{TraceRecord, Tracing};
+use tfrc_sim::trace::{DroppedPacket, TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::agents::{Ends, agent, attach, bytes, progress};
 use super::{Completions, Progress, World};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent};
 use crate::own::Registry;
-use crate::recording::{Keep, LinkFlows, PacketDelays};
+use crate::recording::{Keep, LinkFlows, PacketDelays, against_tcp};
 
 /// Function called for each thing that happens to a packet.
 type Told<'t> = Box<dyn FnMut(&TraceRecord) + 't>;
@@ -39,6 +39,9 @@ impl<'t> Simulated<'t> {
         }
         let mut engine =
             network.build_with::<Host>(scenario.seed, &mut |name, link| own.make_queue(name, link));
+        if against_tcp::applies(&members) {
+            engine.keep_drops();
+        }
         let flows: Vec<Ends> =
             members.iter().map(|member| attach(&mut engine, member, scenario.seed, own)).collect();
         if keep.delays == PacketDelays::Measured {
@@ -139,6 +142,10 @@ impl World for Simulated<'_> {
             Some(Any::TfrcReceiver(receiver)) => Some(receiver.log().to_vec()),
             _ => None,
         }
+    }
+
+    fn drops(&self) -> Option<&[DroppedPacket]> {
+        self.engine.drops()
     }
 
     fn links(&self) -> Vec<LinkStats> {
