@@ -5,11 +5,12 @@ use std::ptr;
 
 use tfrc::Settings;
 use tfrc::config::{PacketSize, Promise, QueueDelay, SegmentSize, TfrcSp};
+use tfrc::study::Profile;
 use tfrc_units::Duration;
 
 use crate::border::{change, give, look, take_back};
 use crate::status::Status;
-use crate::values::{NEVER, cap, rate};
+use crate::values::{NEVER, cap, friend as friend_of, rate};
 
 /// Settings of a sender, a receiver or an advisor; RFC 5348 until they are changed. Both ends take
 /// the same. They are copied where they are used, and may be freed then.
@@ -46,6 +47,23 @@ pub unsafe extern "C" fn tfrc_config_set_segment(config: *mut Config, bytes: u32
 pub unsafe extern "C" fn tfrc_config_set_small_packets(config: *mut Config) -> Status {
     // SAFETY: a handle of this library, says the header.
     unsafe { set(config, |settings| settings.packet_size = PacketSize::TfrcSp(TfrcSp::default())) }
+}
+
+/// The profile `balanced`, for paths with the TCPs of today, in place of RFC 5348 alone; its friend is
+/// CUBIC. Both ends take it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_config_set_balanced(config: *mut Config) -> Status {
+    // SAFETY: a handle of this library, says the header.
+    unsafe { set(config, |settings| Profile::Balanced.choose(settings.algorithm.choices_mut())) }
+}
+
+/// The TCP to be friendly to, a `tfrc_friend`: Reno by default, CUBIC after
+/// `tfrc_config_set_balanced`. Both ends take the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_config_set_friend(config: *mut Config, friend: u8) -> Status {
+    let Some(friend) = friend_of(friend) else { return Status::Range };
+    // SAFETY: a handle of this library, says the header.
+    unsafe { set(config, |settings| settings.algorithm.choices_mut().equation.friend = friend) }
 }
 
 /// The application's own limit, bit/s, above zero; `INFINITY` for none.

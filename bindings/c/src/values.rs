@@ -21,6 +21,16 @@ pub enum Ecn {
     Ce = 3,
 }
 
+/// The TCP to be friendly to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Friend {
+    /// Reno, the TCP of RFC 5348.
+    Reno = 0,
+    /// CUBIC (RFC 9438).
+    Cubic = 1,
+}
+
 /// The receiver's report (RFC 5348 §3.2.2), to be carried to the sender in packets of your own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
@@ -63,6 +73,15 @@ pub(crate) fn rate(bps: f64) -> Option<Rate> {
 /// A limit from C: a rate, or infinity for none.
 pub(crate) fn cap(bps: f64) -> Option<RateCap> {
     if bps == f64::INFINITY { Some(RateCap::Unlimited) } else { rate(bps).map(RateCap::AtMost) }
+}
+
+/// A friend from its number; there are no others.
+pub(crate) const fn friend(number: u8) -> Option<tfrc::equation::Friend> {
+    match number {
+        0 => Some(tfrc::equation::Friend::Reno),
+        1 => Some(tfrc::equation::Friend::Cubic),
+        _ => None,
+    }
 }
 
 /// A codepoint from the two low bits of an integer; larger ones are none.

@@ -50,6 +50,13 @@ static void nulls_and_ranges(void) {
   EXPECT(tfrc_config_set_max_queue_delay(config, TFRC_NEVER) == TFRC_STATUS_OK);
   EXPECT(tfrc_config_set_segment(config, 1000) == TFRC_STATUS_OK && tfrc_config_problem(config) == NULL);
 
+  tfrc_config *balanced = tfrc_config_new();
+  EXPECT(tfrc_config_set_balanced(balanced) == TFRC_STATUS_OK);
+  EXPECT(tfrc_config_set_friend(balanced, TFRC_FRIEND_RENO) == TFRC_STATUS_OK);
+  EXPECT(tfrc_config_set_friend(balanced, 2) == TFRC_STATUS_RANGE);
+  EXPECT(tfrc_config_set_balanced(NULL) == TFRC_STATUS_NULL);
+  tfrc_config_free(balanced);
+
   tfrc_sender *sender = tfrc_sender_new(config);
   EXPECT(tfrc_sender_on_sent(sender, 0, 1000) == 0);
   report.newest_number = 5;

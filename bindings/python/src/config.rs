@@ -3,7 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tfrc::config::{PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp};
-use tfrc::study::Revision;
+use tfrc::equation::Friend;
+use tfrc::study::{Profile, Revision};
 use tfrc::{Config as Core, Settings};
 
 use crate::quantities::{duration, rate};
@@ -15,6 +16,8 @@ use crate::quantities::{duration, rate};
 /// `cap_bps` is the application's own limit in bit/s, `max_queue_delay` the longest queueing delay
 /// that the flow may make, in seconds, at least 0.001. `variant` is `"tfrc"` or `"tfrc-sp"`
 /// (RFC 4828, for small packets), `revision` a published TFRC such as `"rfc5348"`.
+/// `profile` is `"rfc5348"` or `"balanced"`, `friend` the TCP to be friendly to, `"reno"` or
+/// `"cubic"`; without it that of the profile.
 #[pyclass(frozen, from_py_object, module = "tfrc")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Config(pub(crate) Core);
@@ -22,7 +25,8 @@ pub(crate) struct Config(pub(crate) Core);
 #[pymethods]
 impl Config {
     #[new]
-    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, max_queue_delay=None, variant="tfrc", revision="rfc5348"))]
+    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, max_queue_delay=None, variant="tfrc", revision="rfc5348", profile="rfc5348", friend=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         segment_bytes: u32,
         segment: &str,
@@ -30,12 +34,25 @@ impl Config {
         max_queue_delay: Option<f64>,
         variant: &str,
         revision: &str,
+        profile: &str,
+        friend: Option<&str>,
     ) -> PyResult<Self> {
         let Some(revision) = Revision::from_name(revision) else {
             let names = Revision::ALL.map(Revision::name).join(", ");
             return Err(PyValueError::new_err(format!("revision {revision:?}: one of {names}")));
         };
         let mut settings = Settings::for_revision(revision);
+        let Some(profile) = Profile::from_name(profile) else {
+            return Err(PyValueError::new_err(format!("profile {profile:?}: rfc5348 or balanced")));
+        };
+        let choices = settings.algorithm.choices_mut();
+        profile.choose(choices);
+        if let Some(friend) = friend {
+            let Some(friend) = Friend::from_name(friend) else {
+                return Err(PyValueError::new_err(format!("friend {friend:?}: reno or cubic")));
+            };
+            choices.equation.friend = friend;
+        }
         settings.segment = match segment {
             "mean" => SegmentSize::Mean { initial: segment_bytes },
             "fixed" => SegmentSize::Fixed(segment_bytes),

@@ -39,6 +39,8 @@ def test_values_out_of_range_are_refused(arguments):
 
 def test_configurations_are_checked():
     tfrc.Config(segment_bytes=200, segment="fixed", cap_bps=1e6, variant="tfrc-sp", revision="rfc5348")
+    tfrc.Config(profile="balanced")
+    tfrc.Config(profile="balanced", friend="reno")
     for wrong in (
         {"segment_bytes": 0},
         {"segment": "median"},
@@ -48,6 +50,8 @@ def test_configurations_are_checked():
         {"max_queue_delay": -1.0},
         {"variant": "tcp"},
         {"revision": "rfc1"},
+        {"profile": "fair"},
+        {"friend": "bbr"},
     ):
         with pytest.raises(ValueError):
             tfrc.Config(**wrong)

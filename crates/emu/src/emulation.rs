@@ -91,7 +91,8 @@ impl Emulation {
         let times = plan.network.links().map(|(id, spec)| (id, time(spec))).collect();
         let mut network = plan.network.clone();
         network.keep_flow_counts();
-        let engine = network.build::<NoAgent<_>>(plan.seed);
+        let mut engine = network.build::<NoAgent<_>>(plan.seed);
+        engine.keep_drops();
         let bridge =
             Bridge::new(engine, plan.wire, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
         Ok(Self { nodes, bridge: bridge.with_times(times) })

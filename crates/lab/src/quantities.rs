@@ -4,7 +4,7 @@
 use tfrc_sim::link::{FlowStats, LinkStats};
 
 use crate::LinkOutcome;
-use crate::record::FlowSummary;
+use crate::record::{FlowSummary, RateFactors};
 use crate::recording::FlowCounts;
 
 /// A quantity of a `T`, such as a flow or a link.
@@ -27,7 +27,7 @@ const fn quantity<T: ?Sized>(
 }
 
 /// The quantities of a flow in the results of a run, over its measured time.
-pub const FLOW: [Quantity<FlowSummary>; 19] = [
+pub const FLOW: [Quantity<FlowSummary>; 25] = [
     quantity("send_rate_bps", "application data sent, bit/s", |flow| flow.send_rate_bps),
     quantity("goodput_bps", "application data that arrived, bit/s", |flow| flow.goodput_bps),
     quantity(
@@ -63,7 +63,29 @@ pub const FLOW: [Quantity<FlowSummary>; 19] = [
     quantity("convergence_s", "time from its start until its goodput stays near the mean, seconds", |flow| {
         flow.convergence_s
     }),
+    quantity("tcp_ratio", "of TFRC: goodput over that of the TCPs that lose packets where it does", |flow| {
+        factors(flow).map(|of| of.ratio)
+    }),
+    quantity("tcp_ratio_obedience", "its factor of goodput over the equation's rate", |flow| {
+        factors(flow).map(|of| of.obedience)
+    }),
+    quantity("tcp_ratio_loss_events", "its factor of fewer loss events", |flow| {
+        factors(flow).map(|of| of.loss_events)
+    }),
+    quantity("tcp_ratio_rtt", "its factor of a shorter round-trip time", |flow| {
+        factors(flow).map(|of| of.rtt)
+    }),
+    quantity("tcp_ratio_rto", "its factor of a shorter timeout in the equation", |flow| {
+        factors(flow).map(|of| of.rto)
+    }),
+    quantity("tcp_ratio_tcp", "its factor of a TCP below the equation", |flow| {
+        factors(flow).map(|of| of.tcp)
+    }),
 ];
+
+fn factors(flow: &FlowSummary) -> Option<RateFactors> {
+    flow.against_tcp?.factors
+}
 
 /// True of a quantity for which packets are measured one by one.
 pub(crate) fn is_of_packets(key: &str) -> bool {

@@ -474,6 +474,10 @@ pub struct FlowSummary {
     /// control in a simulation with several; left out if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence_s: Option<f64>,
+    /// The flow against the TCPs that always had data and lost packets at the same links: why its
+    /// rate is not theirs; of TFRC flows next to such TCPs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_tcp: Option<AgainstTcp>,
     /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_intervals: Option<Vec<f64>>,
@@ -481,6 +485,65 @@ pub struct FlowSummary {
     /// out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
+}
+
+/// A TFRC flow against the TCPs next to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AgainstTcp {
+    /// The ratio of the rates and its factors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factors: Option<RateFactors>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<NoFactors>,
+}
+
+impl AgainstTcp {
+    pub(crate) const fn with(factors: RateFactors) -> Self {
+        Self { factors: Some(factors), missing: None }
+    }
+
+    pub(crate) const fn without(missing: NoFactors) -> Self {
+        Self { factors: None, missing: Some(missing) }
+    }
+}
+
+/// The ratio of a TFRC flow's goodput to the mean of TCPs, as the product of five factors:
+/// `obedience`, `loss_events`, `rtt`, `rto` and `tcp`. Each replaces one quantity of the flow by
+/// TCP's in the equation f(p, R, t_RTO) that the flow is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateFactors {
+    /// Number of TCP flows; the values of TCP are means over them.
+    pub tcp_flows: u64,
+    /// Goodput over that of TCP.
+    pub ratio: f64,
+    /// Goodput over f of its own loss event rate, round-trip time and t_RTO.
+    pub obedience: f64,
+    /// f with its own loss event rate over f with TCP's.
+    pub loss_events: f64,
+    /// f with its own round-trip time, and the t_RTO that follows, over f with TCP's.
+    pub rtt: f64,
+    /// f with the t_RTO of the equation over f with TCP's retransmission timeout.
+    pub rto: f64,
+    /// f with TCP's values over TCP's goodput.
+    pub tcp: f64,
+    /// TCP's loss events per packet sent: drops at links, those within a round-trip time of an
+    /// event's first in one event.
+    pub tcp_loss_event_rate: f64,
+}
+
+/// Why a flow is not compared with TCPs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum NoFactors {
+    /// The drops were too many to keep, or the world does not know them.
+    DropsUnknown,
+    /// The flow or a TCP next to it had fewer than ten loss events in the measured time.
+    FewLossEvents,
+    /// Nothing of one of them arrived.
+    NothingArrived,
 }
 
 /// Delays of the data packets of a flow, each percentile to within 1 %.

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
+mod against_tcp;
 mod clean_paths;
 mod code_version;
 mod delay_bound;

@@ -15,7 +15,7 @@ use tfrc_dccp::{ConnectionConfig, EndpointConfig};
 use tfrc_units::{Dscp, Duration, Rate, saturating};
 
 use crate::io::Offload;
-use crate::{Revision, Variant};
+use crate::{Friend, Profile, Revision, Variant};
 
 /// Options of an endpoint. A journal holds them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,13 @@ pub struct Options {
     /// measuring.
     #[serde(default)]
     pub revision: Revision,
+    /// Choices on top of the revision. Both ends take the same: the receiver's first loss interval
+    /// is computed from the equation too (RFC 5348 §6.3.1).
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub profile: Profile,
+    /// The TCP to be friendly to; `None`: that of the profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friend: Option<Friend>,
     /// Bytes of data expected in a packet, until the mean of those sent is known: the s of the
     /// initial rate.
     pub segment_bytes: u32,
@@ -145,6 +152,11 @@ pub struct Study {
 #[error("a guarantee without a DSCP of Assured Forwarding and without a circuit breaker is uncontrolled UDP")]
 pub struct Unmarked;
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_plain(profile: &Profile) -> bool {
+    *profile == Profile::default()
+}
+
 /// A codepoint as its number.
 mod codepoint {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -228,6 +240,8 @@ impl Default for Options {
             service: 0,
             variant: Variant::Tfrc,
             revision: Revision::Rfc5348,
+            profile: Profile::Rfc5348,
+            friend: None,
             segment_bytes: 1316,
             cap_bps: None,
             guarantee: None,
@@ -285,7 +299,7 @@ impl Options {
     /// # Errors
     /// A sentence about the option that is out of range.
     pub(crate) fn endpoint_config(&self) -> Result<EndpointConfig, tfrc::ConfigError> {
-        let settings = Settings {
+        let mut settings = Settings {
             segment: SegmentSize::Mean { initial: self.segment_bytes },
             cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
             guarantee: self.guarantee,
@@ -302,6 +316,9 @@ impl Options {
             }),
             ..Settings::for_revision(self.revision)
         };
+        let choices = settings.algorithm.choices_mut();
+        self.profile.choose(choices);
+        choices.equation.friend = self.friend.unwrap_or(choices.equation.friend);
         let receives = self.data_from.is_received(self.accept);
         let ccids = if receives { CcidPreference::FourThenThree } else { self.variant.preference() };
         let ecn = match self.marks {
@@ -449,6 +466,20 @@ mod tests {
             let written = written.replace(old, new);
             let read: Options = serde_json::from_str(&written).expect("the words of 0.2.0");
             assert_eq!(serde_json::to_string(&read).ok(), Some(written));
+        }
+    }
+
+    #[test]
+    fn a_profile_goes_through_a_journal_into_the_machine() {
+        let balanced = Options { profile: Profile::Balanced, ..Options::default() };
+        let told = Options { friend: Some(Friend::Reno), ..balanced.clone() };
+        for (options, friend) in [(balanced, Friend::Cubic), (told, Friend::Reno)] {
+            let written = serde_json::to_string(&options).expect("numbers and names");
+            assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
+            let tfrc = options.endpoint_config().expect("in range").connection.tfrc;
+            let choices = tfrc.settings().algorithm.choices();
+            assert_eq!(choices.equation.friend, friend);
+            assert_ne!(choices.pairs, tfrc::study::Choices::default().pairs);
         }
     }
 

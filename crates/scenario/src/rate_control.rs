@@ -7,7 +7,7 @@ use tfrc::Settings;
 use tfrc::config::{MinInterval, NominalSegment, PacketSize, SegmentSize, TfrcSp};
 use tfrc::equation::RtoPolicy;
 use tfrc::guard::{AfterStop, MinimumRate, StopRule};
-use tfrc::study::{Estimator, HistoryWindow, OpenInterval, Revision, SizeCorrection, Spacing};
+use tfrc::study::{Estimator, HistoryWindow, OpenInterval, Profile, Revision, SizeCorrection, Spacing};
 use tfrc_units::{Duration, Rate};
 
 pub use super::table::Key;
@@ -72,6 +72,9 @@ impl Tabular for Settings {
         if let Some(revision) = keys.value("revision", "") {
             revise(self, revision);
         }
+        let mut profile = Profile::default();
+        keys.key("profile", &mut profile);
+        profile.choose(self.algorithm.choices_mut());
         let study = self.algorithm.choices_mut();
         keys.number("lost_after", "a number of packets from 1 to 8", &mut study.lost_after);
         fields!(keys, study, [loss_event_timing, discounting, first_interval, feedback]);
@@ -82,6 +85,7 @@ impl Tabular for Settings {
         estimator(&mut study.estimator, keys);
         let equation = &mut study.equation;
         keys.key("equation", &mut equation.form);
+        keys.key("friend", &mut equation.friend);
         fields!(keys, equation, [high_loss]);
         keys.number("packets_per_ack", "a number of packets from 1 on", &mut equation.packets_per_ack);
         keys.number("rate_scale", "a factor above 0, such as 1.0", &mut equation.scale);
@@ -102,6 +106,7 @@ impl Tabular for Settings {
         if let Spacing::Damped { weight } = &mut study.spacing {
             keys.number("damping_weight", "a weight from 0 to below 1, such as 0.9", weight);
         }
+        keys.key("pairs", &mut study.pairs);
         keys.key("circuit_breaker", &mut self.circuit_breaker);
         stop_rule(&mut self.stop_rule, keys);
     }
@@ -256,6 +261,23 @@ mod tests {
             ("credit", "0s"),
         ]);
         assert_eq!(ns2, with(&[("revision", "ns2")]));
+    }
+
+    /// The words of a profile give what the core's is made of; a key after it counts.
+    #[test]
+    fn a_profile_can_be_spelt_out() {
+        let parts = [
+            ("friend", "cubic"),
+            ("rto", "rfc6298"),
+            ("rto_least", "200ms"),
+            ("rto_tick", "200ms"),
+            ("pairs", "3"),
+        ];
+        assert_eq!(with(&parts), with(&[("profile", "balanced")]));
+        assert_ne!(with(&parts), with(&[("profile", "balanced"), ("friend", "reno")]));
+        assert_eq!(with(&[("profile", "rfc5348")]), Settings::default());
+        let told = Table::of(&[("pairs", "1")]).apply(&Settings::start()).unwrap().validate();
+        assert_eq!(told, Err(tfrc::ConfigError::Pairs));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use core::fmt;
 
 use tfrc_units::Instant;
 
-use crate::LinkId;
-use crate::packet::{Header, Packet};
+use crate::packet::{FlowId, Header, Packet};
+use crate::{LinkId, NodeId};
 
 /// Trace of an engine, the records of what happens to packets: kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +76,50 @@ pub enum DropCause {
     Loss,
     /// The queue had no place for it.
     Queue,
+}
+
+/// A packet that a link has dropped, of whatever cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DroppedPacket {
+    /// The time of the drop.
+    pub at: Instant,
+    /// The flow of the packet.
+    pub flow: FlowId,
+    /// The node that sent it.
+    pub from: NodeId,
+    /// The link.
+    pub link: LinkId,
+}
+
+/// The drops that an engine keeps.
+#[derive(Debug, Default)]
+pub(crate) enum DropLog {
+    Kept(Vec<DroppedPacket>),
+    #[default]
+    Off,
+    /// There were more than [`MOST_DROPS`].
+    TooMany,
+}
+
+/// 32 MB of them.
+const MOST_DROPS: usize = 1 << 20;
+
+impl DropLog {
+    pub(crate) fn add(&mut self, drop: DroppedPacket) {
+        match self {
+            Self::Kept(drops) if drops.len() < MOST_DROPS => drops.push(drop),
+            Self::Kept(_) => *self = Self::TooMany,
+            Self::Off | Self::TooMany => {}
+        }
+    }
+
+    /// The drops in the order of their times; `None` unless all were kept.
+    pub(crate) fn get(&self) -> Option<&[DroppedPacket]> {
+        match self {
+            Self::Kept(drops) => Some(drops),
+            Self::Off | Self::TooMany => None,
+        }
+    }
 }
 
 /// One line of text: time in nanoseconds, what, packet, flow, size.

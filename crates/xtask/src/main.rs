@@ -13,6 +13,7 @@ mod c_library;
 mod ci;
 mod compliance;
 mod dependencies;
+mod fairness;
 mod features;
 mod files;
 mod full;
@@ -141,6 +142,12 @@ enum Chore {
     References(references::Choice),
     /// The release build, and in target/dist what users get: packages, a static program, an image
     Release,
+    /// The map of fairness: writes the tables of docs/fairness.md and docs/fairness-map.svg
+    Fairness {
+        /// Results of `tfrc reproduce --json` of modern/fairness-*, in place of a run
+        #[arg(value_name = "FILE.json")]
+        results: Vec<PathBuf>,
+    },
     /// Every experiment; writes docs/results.md and docs/peers.md
     Results {
         /// Runs three again, chosen by the commit, and compares
@@ -183,6 +190,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Crowd { arguments } => hostile::crowd(&arguments),
         Chore::Dependencies { only: None } => dependencies::check(),
         Chore::Dependencies { only: Some(_) } => dependencies::judge(),
+        Chore::Fairness { results } => fairness::write(&results),
         Chore::Features => features::check(),
         Chore::Files => files::check(),
         Chore::Full { parts } => full::run(&parts),

@@ -62,6 +62,8 @@ class Config:
         max_queue_delay: Optional[float] = None,
         variant: Literal["tfrc", "tfrc-sp"] = "tfrc",
         revision: str = "rfc5348",
+        profile: Literal["rfc5348", "balanced"] = "rfc5348",
+        friend: Optional[Literal["reno", "cubic"]] = None,
     ) -> Config: ...
 
 @final

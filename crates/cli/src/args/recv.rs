@@ -1,7 +1,7 @@
 //! Arguments of `tfrc recv`.
 
 use clap::Args;
-use tfrc_net::Revision;
+use tfrc_net::{Friend, Profile, Revision};
 use tfrc_units::Duration;
 
 use super::output::{LiveArgs, RecordArgs};
@@ -81,6 +81,12 @@ pub struct RecvArgs {
     /// RFC whose rules it measures by: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
+    /// Choices on top of the RFC, those of the sender: rfc5348 or balanced
+    #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::one_of(values::PROFILES))]
+    pub profile: Profile,
+    /// TCP to be friendly to, that of the sender: reno or cubic
+    #[arg(hide = true, long, value_name = "TCP", value_parser = values::one_of(values::FRIENDS))]
+    pub friend: Option<Friend>,
     /// Answer requests for metrics in the text format of Prometheus at http://ADDRESS:PORT/metrics;
     /// a PORT alone is on the loopback interface
     #[arg(help_heading = RECORDS, long, value_name = "[ADDRESS:]PORT", value_parser = values::local_service)]

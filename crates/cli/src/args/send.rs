@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tfrc_net::options::{CircuitBreaker, PromiseStart, SkippedNumbers};
-use tfrc_net::{Revision, Variant};
+use tfrc_net::{Friend, Profile, Revision, Variant};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
@@ -92,6 +92,13 @@ pub struct SendArgs {
     /// RFC whose rules the sender follows: rfc5348 or rfc3448
     #[arg(hide = true, help_heading = RATE, long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
+    /// Choices on top of the RFC: balanced for paths with the TCPs of today; the receiver takes the
+    /// same
+    #[arg(hide = true, help_heading = RATE, long, value_name = "NAME", default_value = "rfc5348", value_parser = values::one_of(values::PROFILES))]
+    pub profile: Profile,
+    /// TCP to be friendly to: reno or cubic; without it that of the profile, cubic of balanced
+    #[arg(hide = true, help_heading = RATE, long, value_name = "TCP", value_parser = values::one_of(values::FRIENDS))]
+    pub friend: Option<Friend>,
     /// DCCP service code of the receiver: SC:text, SC=number, or the bare text or number
     /// (RFC 4340 §8.1.2)
     #[arg(hide = true, long, value_name = "CODE", default_value = "0", value_parser = values::service_code)]

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tfrc_net::options::{CircuitBreaker, Prefix, PromiseStart, SkippedNumbers};
-use tfrc_net::{Revision, Variant};
+use tfrc_net::{Friend, Profile, Revision, Variant};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Probability, Rate, text};
 
@@ -307,6 +307,12 @@ pub const BREAKERS: [(&str, CircuitBreaker); 3] = [
 /// Names of [`SkippedNumbers`].
 pub const OPTIMISTIC_ACKS: [(&str, SkippedNumbers); 2] =
     [("find-out", SkippedNumbers::Usual), ("trust", SkippedNumbers::Never)];
+
+/// Names of [`Profile`].
+pub const PROFILES: [(&str, Profile); 2] = [("rfc5348", Profile::Rfc5348), ("balanced", Profile::Balanced)];
+
+/// Names of [`Friend`].
+pub const FRIENDS: [(&str, Friend); 2] = [("reno", Friend::Reno), ("cubic", Friend::Cubic)];
 
 /// Reads a [`Revision`] by its name.
 pub fn revision(written: &str) -> Result<Revision, String> {

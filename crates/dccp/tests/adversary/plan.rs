@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use tfrc::study::Profile;
 use tfrc_dccp::ConnectionConfig;
 use tfrc_dccp::connection::EcnSending;
 use tfrc_dccp::endpoint::Carrier;
@@ -58,8 +59,11 @@ impl Plan {
         let ccid = if random.per_mille(250) { CcidPreference::Four } else { CcidPreference::Three };
         let rtt_reports = if random.per_mille(800) { RttReports::Wanted } else { RttReports::Refused };
         let ecn = if random.per_mille(500) { EcnSending::Ect0 } else { EcnSending::NotEct };
+        let profile = if random.per_mille(300) { Profile::Balanced } else { Profile::Rfc5348 };
+        let mut settings = *capped(400_000.0).settings();
+        profile.choose(settings.algorithm.choices_mut());
         let config = ConnectionConfig {
-            tfrc: capped(400_000.0),
+            tfrc: settings.validate().expect("sound settings"),
             ecn,
             wishes: Wishes { rtt_reports, sending: ccid, receiving: ccid, ..Wishes::default() },
             ..ConnectionConfig::default()

@@ -25,7 +25,7 @@ const KEY: Kind = Kind::Text("a key");
 const TEXT: Kind = Kind::Text("a text");
 
 /// The functions of cells of experiments.
-pub const FUNCTIONS: [Function; 25] = [
+pub const FUNCTIONS: [Function; 26] = [
     Function { name: "flow", takes: &[FLOW, KEY] },
     Function { name: "total", takes: &[FLOW, KEY] },
     Function { name: "spread", takes: &[FLOW, KEY] },
@@ -34,6 +34,7 @@ pub const FUNCTIONS: [Function; 25] = [
     Function { name: "goodput", takes: &[FLOW, Kind::Number, Kind::Number] },
     Function { name: "cov", takes: &[FLOW, Kind::Number] },
     Function { name: "equivalence", takes: &[FLOW, FLOW, Kind::Number] },
+    Function { name: "meets", takes: &[FLOW, FLOW, Kind::Number, Kind::Number] },
     Function { name: "row", takes: &[Kind::Text("a key column")] },
     Function { name: "is", takes: &[Kind::Text("a key column"), TEXT] },
     Function { name: "duration", takes: &[] },
@@ -92,6 +93,7 @@ impl Scope for OfRun<'_> {
                 let (a, b) = (self.first(text(0))?, self.first(text(1))?);
                 recording::equivalence(a, b, run.from, run.to, scale(2))
             }
+            "meets" => self.meets((text(0), text(1)), seconds(2), scale(3))?,
             "row" => number(self.written(text(0))?),
             "is" => Some(f64::from(u8::from(self.written(text(0))? == text(1)))),
             "at_link" => self.at_link(text(0), text(1), text(2))?,
@@ -163,6 +165,31 @@ impl OfRun<'_> {
             return Err((format!("there is no flow `{name}`"), hint(name, &names)));
         };
         Ok(members.into_iter().map(|i| value(&run.outcome.flows[i], &run.flows[i])).collect())
+    }
+
+    /// The end of the first stretch of the run in which the mean goodputs of two groups differ by at
+    /// most a factor, in seconds of the run.
+    fn meets(
+        &self,
+        (a, b): (&str, &str),
+        factor: f64,
+        stretch: Duration,
+    ) -> Result<Option<f64>, (String, String)> {
+        let run = self.recording;
+        let mut from = Instant::ZERO;
+        while stretch > Duration::ZERO && from + stretch <= run.to {
+            let to = from + stretch;
+            let of = |name| {
+                self.of_flows(name, |_, record| recording::rate(&record.received, from, to))
+                    .map(|rates| mean(&rates).unwrap_or(0.0))
+            };
+            let (a, b) = (of(a)?, of(b)?);
+            if a > 0.0 && a <= b * factor && b <= a * factor {
+                return Ok(Some(to.as_secs_f64()));
+            }
+            from = to;
+        }
+        Ok(None)
     }
 
     fn first(&self, name: &str) -> Result<&Series, (String, String)> {

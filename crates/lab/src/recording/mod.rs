@@ -1,6 +1,7 @@
 //! All that is kept of one run for the formulas of experiments: more than an [`Outcome`]. An
 //! emulated run hands its recording over as JSON ([`crate::emulated`]).
 
+pub(crate) mod against_tcp;
 mod course;
 mod recorder;
 mod series;

@@ -6,6 +6,7 @@ use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
 use tfrc_units::{Duration, Instant, saturating};
 
+use super::against_tcp;
 use super::course::{self, completion, times};
 use super::{FlowRecord, LOOK, LinkRecord, Recording, Samples};
 use crate::agent::LossEvent;
@@ -174,6 +175,10 @@ impl Recorder {
         }
         for (flow, converged) in flows.iter_mut().zip(course::convergence(stage.members, &records, to)) {
             flow.convergence_s = converged;
+        }
+        let against = against_tcp::compare(stage.members, &flows, &records, world.drops(), (from, to));
+        for (flow, against) in flows.iter_mut().zip(against) {
+            flow.against_tcp = against;
         }
         let during: Vec<LinkStats> = before.links.iter().zip(&after.links).map(|(a, b)| b.since(a)).collect();
         let outcome = Outcome {

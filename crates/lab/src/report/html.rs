@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::chart::{self, Chart, PageData, Pen};
 use super::words::{self, DELAY_HEADS, FLOW_HEADS, LINK_HEADS};
-use super::{RunRecords, human};
+use super::{RunRecords, against, human};
 use crate::record::{Event, Start, Summary};
 
 pub(super) const STYLE: &str = include_str!("page.css");
@@ -18,6 +18,8 @@ const UPLOT_SCRIPT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 
 /// The most bytes of raw JSON shown; a stream of records is for larger things.
 const MOST_RAW_BYTES: usize = 400_000;
+/// Sentences on flows next to TCPs in the head of a page.
+const MOST_SENTENCES: usize = 4;
 
 /// The part of a page under "raw data": all but the intervals, which the charts hold.
 #[derive(Serialize)]
@@ -102,6 +104,9 @@ fn header(run: &RunRecords) -> Markup {
             p.kind { (run.title) }
             h1 { (run.headline()) }
             @for note in run.summary.iter().flat_map(|summary| &summary.notes) { p.hint { (note.to_string()) } }
+            @for sentence in run.summary.iter().flat_map(|summary| &summary.flows).filter_map(against::sentence).take(MOST_SENTENCES) {
+                p.hint { (sentence) }
+            }
         }
         @if !tiles.is_empty() {
             ul.tiles {

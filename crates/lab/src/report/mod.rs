@@ -4,6 +4,7 @@
 //! it cannot differ. [uPlot](../../vendor/uplot/README.md) draws the charts; everything else on the
 //! page is readable without scripts.
 
+mod against;
 mod chart;
 mod compared;
 mod grid;

@@ -14,6 +14,7 @@ use tfrc::guard::Trip;
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
+use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant};
 
 use crate::agent::{Delays, FlowLosses, LossEvent};
@@ -54,6 +55,12 @@ pub(crate) trait World {
     /// The transfers of a flow that have ended.
     fn completions(&self, _number: usize) -> Completions {
         Completions::default()
+    }
+
+    /// Each packet that links have dropped, in the order of the times; `None` in a world that does
+    /// not know them.
+    fn drops(&self) -> Option<&[DroppedPacket]> {
+        None
     }
 
     /// The counters of the links.

@@ -3,7 +3,7 @@
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::trace::{PacketCopy, TraceRecord, Tracing};
+use tfrc_sim::trace::{DroppedPacket, PacketCopy, TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Address, Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::agents::{Ends, agent, attach, bytes, progress};
 use super::{Completions, Progress, World};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
 use crate::own::Registry;
-use crate::recording::{Keep, LinkFlows, PacketDelays};
+use crate::recording::{Keep, LinkFlows, PacketDelays, against_tcp};
 
 /// Function called for each thing of a kind.
 type Each<'t, T> = Box<dyn FnMut(&T) + 't>;
@@ -47,6 +47,9 @@ impl<'t> Simulated<'t> {
         }
         let mut engine =
             network.build_with::<Host>(scenario.seed, &mut |name, link| own.make_queue(name, link));
+        if against_tcp::applies(&members) {
+            engine.keep_drops();
+        }
         let flows: Vec<Ends> =
             members.iter().map(|member| attach(&mut engine, member, scenario.seed, own)).collect();
         if keep.delays == PacketDelays::Measured {
@@ -160,6 +163,10 @@ impl World for Simulated<'_> {
             Some(Any::TfrcReceiver(receiver)) => Some(receiver.log().to_vec()),
             _ => None,
         }
+    }
+
+    fn drops(&self) -> Option<&[DroppedPacket]> {
+        self.engine.drops()
     }
 
     fn links(&self) -> Vec<LinkStats> {

@@ -15,7 +15,9 @@ use crate::network::MakeQueue;
 use crate::packet::{Header, Outgoing};
 use crate::queue::{Discipline, Queue, QueueState};
 use crate::routing::Routes;
-use crate::trace::{DropCause, Happening, PacketCopy, PacketEnd, TraceRecord, Tracing};
+use crate::trace::{
+    DropCause, DropLog, DroppedPacket, Happening, PacketCopy, PacketEnd, TraceRecord, Tracing,
+};
 use crate::{Address, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
 use tfrc_units::Ecn;
 
@@ -39,6 +41,7 @@ pub(crate) struct Core<P> {
     ports: Vec<Vec<Port<P>>>,
     /// Packets that links have dropped, by the node and port of their sender.
     dropped: Vec<Vec<PacketCount>>,
+    pub(crate) drop_log: DropLog,
     next_event: u64,
     next_packet: u64,
 }
@@ -82,6 +85,7 @@ impl<P> Core<P> {
             routes,
             ports: (0..nodes).map(|_| Vec::new()).collect(),
             dropped: (0..nodes).map(|_| Vec::new()).collect(),
+            drop_log: DropLog::default(),
             next_event: 0,
             next_packet: 0,
         };
@@ -220,6 +224,7 @@ impl<P> Core<P> {
         if let Some(count) = self.dropped.get_mut(node.index()).and_then(|all| all.get_mut(index(port))) {
             count.add(header.size);
         }
+        self.drop_log.add(DroppedPacket { at: self.now, flow: header.flow, from: node, link });
         self.record(header, Happening::Dropped(link, cause));
     }
 

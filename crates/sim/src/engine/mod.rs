@@ -16,7 +16,7 @@ use crate::network::MakeQueue;
 use crate::packet::{FlowId, Outgoing};
 use crate::queue::QueueState;
 use crate::routing::Routes;
-use crate::trace::{PacketCopy, TraceRecord, Tracing};
+use crate::trace::{DropLog, DroppedPacket, PacketCopy, TraceRecord, Tracing};
 use crate::{Address, Agent, AgentId, LinkId, LinkSpec, NodeId, Packet, Seed, TimerKey};
 
 /// A network in motion: nodes, links, the agents on them, and virtual time.
@@ -272,6 +272,18 @@ impl<A: Agent> Engine<A> {
     #[must_use]
     pub fn dropped_from(&self, source: Address) -> PacketCount {
         self.core.dropped_from(source)
+    }
+
+    /// Keeps what links drop from now on, for [`Engine::drops`].
+    pub fn keep_drops(&mut self) {
+        self.core.drop_log = DropLog::Kept(Vec::new());
+    }
+
+    /// Each packet that links have dropped, in the order of the times; `None` if they are not kept
+    /// ([`Engine::keep_drops`]), or were too many (over a million).
+    #[must_use]
+    pub fn drops(&self) -> Option<&[DroppedPacket]> {
+        self.core.drop_log.get()
     }
 
     /// Packets that found no route or nobody at their destination.

@@ -3,8 +3,8 @@
 use crate::config::ConfigError;
 use crate::equation::{EquationForm, RtoPolicy};
 use crate::study::{
-    Choices, Estimator, FeedbackTrigger, HistoryDiscounting, LossEventTiming, MAX_INTERVALS, RateFloor,
-    ReceiveLimit, Spacing,
+    Choices, Estimator, FeedbackTrigger, HistoryDiscounting, LossEventTiming, MAX_INTERVALS, Pairs,
+    RateFloor, ReceiveLimit, Spacing,
 };
 
 impl Choices {
@@ -40,6 +40,9 @@ impl Choices {
         check(weight_ok(self.rtt_weight), ConfigError::FilterWeight)?;
         if let Spacing::Damped { weight } = self.spacing {
             check(weight_ok(weight), ConfigError::FilterWeight)?;
+        }
+        if let Pairs::Above(packets) = self.pairs {
+            check(packets >= 2.0 && packets.is_finite(), ConfigError::Pairs)?;
         }
         let counter_only = self.feedback == FeedbackTrigger::WindowCounter;
         let by_time = self.loss_event_timing != LossEventTiming::WindowCounter;

@@ -172,6 +172,8 @@ pub enum ConfigError {
     QueueDelay,
     /// `stop_rule` must have a rate and a period above zero, and a margin of at least 1.
     StopRule,
+    /// `pairs` must begin above at least two packets in a round-trip time.
+    Pairs,
     /// `feedback` by the window counter needs loss events by the window counter: it has no
     /// round-trip time.
     Trigger,
@@ -197,6 +199,7 @@ impl fmt::Display for ConfigError {
             Self::CircuitBreaker => "the circuit breaker needs an interval of a second, a report and a factor above zero",
             Self::QueueDelay => "the bound on the queueing delay must be at least 1 ms",
             Self::StopRule => "the stop rule needs a rate and a period above zero, and a margin of at least 1",
+            Self::Pairs => "pairs must begin above at least two packets in a round-trip time",
             Self::Trigger => "feedback by the window counter needs loss events by the window counter",
         })
     }

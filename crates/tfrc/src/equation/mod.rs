@@ -1,5 +1,6 @@
 //! The TCP throughput equation (RFC 5348 §3.1) and its inverse.
 
+mod friend;
 mod pftk;
 mod rto;
 mod ticks;
@@ -10,6 +11,7 @@ use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
 use tfrc_units::{Duration, Probability, Rate};
 
+pub use friend::Friend;
 pub use pftk::ReceiveWindow;
 pub use rto::{RtoEstimate, RtoPolicy};
 
@@ -21,6 +23,8 @@ const MODERATE_FROM: f64 = 0.4;
 pub struct Equation {
     /// How the timeout term is built.
     pub form: EquationForm,
+    /// The TCP whose rate it gives away from timeouts.
+    pub friend: Friend,
     /// Change of its rate at the highest losses.
     pub high_loss: HighLoss,
     /// b, packets acknowledged by one TCP acknowledgement; 1 is recommended (RFC 5348 §3.1). At
@@ -72,6 +76,7 @@ impl Default for Equation {
     fn default() -> Self {
         Self {
             form: EquationForm::Tfrc,
+            friend: Friend::Reno,
             high_loss: HighLoss::AsEquation,
             packets_per_ack: 1,
             rto: RtoPolicy::FourRtt,
@@ -193,7 +198,8 @@ impl Equation {
         if let EquationForm::FullPftk(window) = self.form {
             return pftk::seconds_per_packet(rtt, timeout, p, b, window);
         }
-        let congestion_avoidance = rtt.as_secs_f64() * libm::sqrt(2.0 * b * p / 3.0);
+        let reno = rtt.as_secs_f64() * libm::sqrt(2.0 * b * p / 3.0);
+        let congestion_avoidance = self.friend.seconds_per_segment(reno, rtt, p);
         let mut timeout_chance = 3.0 * libm::sqrt(3.0 * b * p / 8.0);
         match self.form {
             EquationForm::SquareRoot => return congestion_avoidance,

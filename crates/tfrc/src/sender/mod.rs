@@ -8,6 +8,8 @@ mod limits;
 mod nofeedback;
 mod pacing;
 mod packet_size;
+#[cfg(test)]
+mod profile_tests;
 mod rate;
 mod rtt;
 mod segment;
@@ -106,7 +108,8 @@ impl Sender {
         let settings = *config.settings();
         let choices = settings.algorithm.choices();
         let segment = MeanSegment::new(settings.segment);
-        let pacing = Pacing::new(settings.credit, settings.timer_granularity, choices.reschedule);
+        let pacing = Pacing::new(settings.credit, settings.timer_granularity, choices.reschedule)
+            .in_pairs(choices.pairs);
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: LowerBound::new(settings.guarantee),

@@ -3,7 +3,7 @@
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::config::BurstCredit;
-use crate::study::Reschedule;
+use crate::study::{Pairs, Reschedule};
 
 /// The nominal send time of the packet sent last, from which that of the next one follows at the
 /// rate in force then.
@@ -12,6 +12,7 @@ pub(crate) struct Pacing {
     policy: BurstCredit,
     granularity: Duration,
     reschedule: Reschedule,
+    pairs: Pairs,
     rate: Rate,
     /// R, zero while it is unknown.
     rtt: Duration,
@@ -20,10 +21,12 @@ pub(crate) struct Pacing {
     /// t_i of the packet sent last, and its size.
     last: Option<Instant>,
     size: u32,
-    /// t_ipi, and what is left of it without t_delta: worked out when the rate or the size changes,
-    /// not for each packet.
+    /// t_ipi, and the time to the next packet without t_delta: worked out when the rate or the size
+    /// changes, not for each packet.
     gap: Duration,
     wait: Duration,
+    /// Gaps from the packet sent last to the next one: one, or none and two by turns in pairs.
+    gaps: u64,
 }
 
 impl Pacing {
@@ -32,6 +35,7 @@ impl Pacing {
             policy: credit,
             granularity,
             reschedule,
+            pairs: Pairs::Off,
             rate: Rate::ZERO,
             rtt: Duration::ZERO,
             credit: Duration::ZERO,
@@ -39,7 +43,13 @@ impl Pacing {
             size: 0,
             gap: Duration::ZERO,
             wait: Duration::ZERO,
+            gaps: 1,
         }
+    }
+
+    /// The same with packets in pairs.
+    pub(crate) const fn in_pairs(self, pairs: Pairs) -> Self {
+        Self { pairs, ..self }
     }
 
     /// The rate and the round-trip time from now on. A packet that waits follows them (§4.6),
@@ -76,14 +86,26 @@ impl Pacing {
 
     /// A packet goes at `now`. Send times missed more than the credit ago are lost (§4.6).
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) {
-        let due = self.last.map_or(now, |last| last + self.gap);
-        self.last = Some(due.max(now - self.credit));
+        let due = self.last.map_or(now, |last| last + self.gap * self.gaps);
+        let earliest = now - self.credit;
+        self.last = Some(due.max(earliest));
         let size = size.max(1);
-        if size != self.size || !self.reschedule.moves_waiting() {
+        let moves = self.reschedule.moves_waiting();
+        if size != self.size || !moves {
             self.size = size;
             self.gap = self.rate.time_for(f64::from(size));
-            self.settle();
+        } else if self.pairs == Pairs::Off {
+            return;
         }
+        self.gaps = match self.gaps {
+            // The second of a pair.
+            0 => 2,
+            _ if !self.pairs.apply(self.gap, self.rtt) => 1,
+            // Send times before `earliest` are lost, and a pair would be one packet too many.
+            _ if due < earliest => 2,
+            _ => 0,
+        };
+        self.settle();
     }
 
     fn settle(&mut self) {
@@ -94,7 +116,7 @@ impl Pacing {
             BurstCredit::Time(time) => time.min(self.rtt),
         };
         let t_delta = t_ipi.min(self.granularity).min(self.rtt) / 2;
-        self.wait = t_ipi.saturating_sub(t_delta);
+        self.wait = (t_ipi * self.gaps).saturating_sub(t_delta);
     }
 }
 
@@ -185,6 +207,43 @@ mod tests {
             assert_eq!(packets, sent);
             pacing.on_sent(at(5000), 1000);
             assert!(pacing.next_send() >= at(5000) + Duration::from_micros(500));
+        }
+    }
+
+    /// Two packets at once, then two gaps; single ones where a round trip has few.
+    #[test]
+    fn pairs_keep_the_rate() {
+        let mut pacing =
+            paced(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always).in_pairs(Pairs::Above(3.0));
+        let mut times = [Instant::ZERO; 7];
+        for time in &mut times {
+            *time = pacing.next_send().max(at(5));
+            pacing.on_sent(*time, 1000);
+        }
+        assert_eq!(times, [5, 5, 7, 7, 9, 9, 11].map(at));
+        assert_eq!(next_at(&pacing, RATE / 50.0, RTT), at(11), "the second of a pair is due");
+        let mut few =
+            paced(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always).in_pairs(Pairs::Above(100.0));
+        few.on_sent(at(5), 1000);
+        assert_eq!(few.next_send(), at(6), "a hundred packets in a round trip are not more");
+    }
+
+    /// RFC 5348 §4.6 with pairs: no more than a round-trip time's worth after idleness, whichever of
+    /// a pair was next.
+    #[test]
+    fn pairs_after_idleness() {
+        for before in 1..5 {
+            let mut pacing =
+                paced(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always).in_pairs(Pairs::Above(3.0));
+            for _ in 0..before {
+                pacing.on_sent(pacing.next_send(), 1000);
+            }
+            let mut burst = 0;
+            while pacing.next_send() <= at(10_000) {
+                pacing.on_sent(at(10_000), 1000);
+                burst += 1;
+            }
+            assert_eq!(burst, 101, "after {before}");
         }
     }
 

@@ -18,6 +18,7 @@ mod intervals;
 mod measuring;
 pub(crate) mod ns2;
 mod packet_size;
+mod profile;
 mod revision;
 mod sender;
 #[cfg(test)]
@@ -32,10 +33,11 @@ pub use measuring::{
     LossEventTiming, MAX_INTERVALS, OpenInterval, ReceiveRateWindow, Weights,
 };
 pub use packet_size::{ShortIntervals, SizeCorrection};
+pub use profile::Profile;
 pub use revision::Revision;
 pub use sending::{
-    AfterExpiration, Growth, InitialRate, NoFeedback, NoFeedbackCut, RateFloor, RateStep, ReceiveLimit,
-    Reschedule, SlowStart, Spacing,
+    AfterExpiration, Growth, InitialRate, NoFeedback, NoFeedbackCut, Pairs, RateFloor, RateStep,
+    ReceiveLimit, Reschedule, SlowStart, Spacing,
 };
 pub use stamp::Stamp;
 
@@ -121,6 +123,8 @@ pub struct Choices {
     pub no_feedback: NoFeedback,
     /// Spacing of packets (§4.5).
     pub spacing: Spacing,
+    /// Packets that leave two by two.
+    pub pairs: Pairs,
     /// Way of a risen rate into the spacing in slow start.
     pub rate_step: RateStep,
     /// Effect of a new rate on the next send time (§4.6).
@@ -148,6 +152,7 @@ impl Default for Choices {
             floor: RateFloor::PacketPer64Seconds,
             no_feedback: NoFeedback::default(),
             spacing: Spacing::Damped { weight: 0.9 },
+            pairs: Pairs::Off,
             rate_step: RateStep::AtOnce,
             reschedule: Reschedule::Always,
         }

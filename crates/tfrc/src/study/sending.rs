@@ -166,6 +166,19 @@ pub enum Reschedule {
     InSlowStart,
 }
 
+/// Packets that leave two by two: the second at once, and then nothing for two gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Pairs {
+    /// Never: packets are evenly spaced (RFC 5348 §4.6).
+    #[default]
+    Off,
+    /// While a round-trip time has more than this many packets, such as 3; at least 2.
+    #[cfg_attr(feature = "schema", serde(untagged))]
+    Above(f64),
+}
+
 impl NoFeedback {
     /// The timer's share of the round-trip time.
     pub(crate) fn wait(self, rtt: Duration) -> Duration {
@@ -306,6 +319,17 @@ impl NoFeedbackCut {
             Self::ReceiveRate => quiet.idle && quiet.receive_rate < quiet.packet_per_rtt * 4.0,
             Self::RateUnlessDataLimited => rates::spares(quiet),
             Self::Rate | Self::UpdateLimits => false,
+        }
+    }
+}
+
+impl Pairs {
+    /// Returns true if packets `gap` apart go in pairs at the round-trip time `rtt`.
+    #[inline]
+    pub(crate) fn apply(self, gap: Duration, rtt: Duration) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Above(packets) => gap.mul_f64(packets) < rtt,
         }
     }
 }

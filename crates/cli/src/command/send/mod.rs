@@ -280,6 +280,12 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
         set("dscp", args.dscp.to_string());
     }
     set("revision", args.revision.name().to_owned());
+    if args.profile != tfrc_net::Profile::default() {
+        set("profile", args.profile.name().to_owned());
+    }
+    if let Some(friend) = args.friend {
+        set("friend", friend.name().to_owned());
+    }
     if let Some(cap) = cap {
         set("cap", Rate::from_bits_per_sec(cap).to_string());
     }

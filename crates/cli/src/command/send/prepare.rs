@@ -89,6 +89,8 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
         allow: listen::networks(&args.allow),
         variant: args.variant,
         revision: args.revision,
+        profile: args.profile,
+        friend: args.friend,
         segment_bytes: u32::from(args.length),
         cap_bps,
         guarantee: args.guarantee.map(|rate| Promise {

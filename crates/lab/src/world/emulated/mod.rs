@@ -17,6 +17,7 @@ use tfrc_emu::{Emulation, LinkCapture, NodeSpace, RunningEmulation, SandboxError
 use tfrc_scenario::{KernelTcp, Refusal, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
+use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::{Progress, Stage, World, record};
@@ -244,6 +245,7 @@ fn start(
         link_flows: stage.keep.link_flows,
         step: if sees_queues { LOOK } else { BIN },
         tell,
+        told_drops: 0,
     };
     Ok((emulation.start(teller).map_err(EmulationError::Engine)?, told))
 }
@@ -253,6 +255,8 @@ struct Running<'r> {
     running: &'r RunningEmulation<Teller>,
     told: mpsc::Receiver<Moment>,
     now: Moment,
+    /// What links have dropped; `None` if it was too much.
+    drops: Option<Vec<DroppedPacket>>,
     /// The running ends of flows, with the flows' names.
     ends: Vec<(String, End)>,
     /// The fault of an end.
@@ -274,7 +278,7 @@ impl<'r> Running<'r> {
             link_flows: vec![Vec::new(); links],
             ..Moment::default()
         };
-        Self { running, told, now, ends, wrong: None }
+        Self { running, told, now, drops: Some(Vec::new()), ends, wrong: None }
     }
 
     /// Returns true if an end of a flow has failed.
@@ -300,7 +304,13 @@ impl World for Running<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         while self.now.at < to && !self.has_failed() {
             match self.told.recv_timeout(PATIENCE) {
-                Ok(moment) => self.now = moment,
+                Ok(mut moment) => {
+                    match (&mut self.drops, moment.drops.take()) {
+                        (Some(all), Some(more)) => all.extend(more),
+                        (drops, _) => *drops = None,
+                    }
+                    self.now = moment;
+                }
                 Err(_) if self.running.has_failed() => break,
                 Err(_) => {}
             }
@@ -310,6 +320,10 @@ impl World for Running<'_> {
 
     fn flow(&self, number: usize) -> Progress {
         self.now.flows.get(number).copied().unwrap_or_default()
+    }
+
+    fn drops(&self) -> Option<&[DroppedPacket]> {
+        self.drops.as_deref()
     }
 
     fn links(&self) -> Vec<LinkStats> {

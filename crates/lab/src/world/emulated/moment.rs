@@ -6,6 +6,7 @@ use tfrc_emu::{FlowTraffic, Observer, WireEngine};
 use tfrc_sim::LinkId;
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
+use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::flow::{FlowFigures, FlowState};
@@ -21,6 +22,8 @@ pub(super) struct Moment {
     pub(super) waiting: Vec<u64>,
     pub(super) link_flows: Vec<Vec<(FlowId, FlowStats)>>,
     pub(super) packet_hops: u64,
+    /// Packets that links have dropped since the moment before; `None` if they were too many.
+    pub(super) drops: Option<Vec<DroppedPacket>>,
 }
 
 /// Tells of a moment every `step`.
@@ -32,6 +35,8 @@ pub(super) struct Teller {
     pub(super) link_flows: LinkFlows,
     pub(super) step: Duration,
     pub(super) tell: mpsc::Sender<Moment>,
+    /// Drops that moments have had.
+    pub(super) told_drops: usize,
 }
 
 impl Teller {
@@ -76,7 +81,9 @@ impl Observer for Teller {
                 LinkFlows::None => Vec::new(),
             },
             packet_hops: engine.packet_hops(),
+            drops: engine.drops().map(|drops| drops.get(self.told_drops..).unwrap_or_default().to_vec()),
         };
+        self.told_drops += moment.drops.as_ref().map_or(0, Vec::len);
         // Nobody may listen.
         let _ = self.tell.send(moment);
     }

@@ -16,8 +16,8 @@ use tfrc_units::Duration;
 use crate::equation::{Equation, EquationForm, RtoPolicy};
 use crate::study::{
     AfterExpiration, Choices, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth,
-    HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, RateFloor,
-    RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SlowStart, Spacing, Weights,
+    HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, Pairs,
+    RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SlowStart, Spacing, Weights,
 };
 
 /// The choices of ns-2.35 as it comes.
@@ -54,6 +54,7 @@ pub(crate) fn choices() -> Choices {
         },
         rtt_weight: 0.95,
         spacing: Spacing::Damped { weight: 0.95 },
+        pairs: Pairs::Off,
         rate_step: RateStep::PerPacket,
         reschedule: Reschedule::InSlowStart,
     }

@@ -1,0 +1,198 @@
+//! A TFRC flow against the TCPs that lose packets where it does: why their rates differ, as five
+//! factors whose product is the ratio (after Vojnović and Le Boudec, SIGCOMM 2002, who ask of four
+//! sub-conditions which one fails).
+
+use tfrc::equation::Equation;
+use tfrc_scenario::{FlowKind, Member};
+use tfrc_sim::LinkId;
+use tfrc_sim::tcp::{Stack, Transfer};
+use tfrc_sim::trace::DroppedPacket;
+use tfrc_units::{Duration, Instant, Probability};
+
+use super::FlowRecord;
+use crate::record::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
+
+/// Loss events of a flow below which its p says little.
+const LEAST_EVENTS: u64 = 10;
+
+/// Returns true if flows of TFRC and TCPs are among these.
+pub(crate) fn applies(members: &[Member<'_>]) -> bool {
+    members.iter().any(|member| rate_control(member).is_some()) && members.iter().any(is_tcp)
+}
+
+/// Compares each TFRC flow with the TCPs next to it in the time between `from` and `to`; `None` for
+/// other flows, and where the scenario has no such TCP. `drops` are `None` if the world does not
+/// know them.
+pub(crate) fn compare(
+    members: &[Member<'_>],
+    flows: &[FlowSummary],
+    records: &[FlowRecord],
+    drops: Option<&[DroppedPacket]>,
+    (from, to): (Instant, Instant),
+) -> Vec<Option<AgainstTcp>> {
+    if !applies(members) {
+        return vec![None; members.len()];
+    }
+    let measured: Option<Vec<&DroppedPacket>> =
+        drops.map(|drops| drops.iter().filter(|drop| drop.at >= from && drop.at <= to).collect());
+    let all: Vec<Side<'_>> = members
+        .iter()
+        .zip(flows)
+        .zip(records)
+        .map(|((member, flow), record)| Side::new(member, flow, record, measured.as_deref().unwrap_or(&[])))
+        .collect();
+    let of_flow = |side: &Side<'_>| {
+        let equation = rate_control(side.member)?;
+        let tcps: Vec<&Side<'_>> =
+            all.iter().filter(|tcp| is_tcp(tcp.member) && tcp.loses_where(side)).collect();
+        Some(match measured {
+            None => AgainstTcp::without(NoFactors::DropsUnknown),
+            Some(_) => factors(side, &tcps, &equation).map_or_else(AgainstTcp::without, AgainstTcp::with),
+        })
+    };
+    all.iter().map(of_flow).collect()
+}
+
+/// The equation of a flow whose rate it gives.
+fn rate_control(member: &Member<'_>) -> Option<Equation> {
+    let config = match &member.flow.kind {
+        FlowKind::Tfrc(flow) => &flow.config,
+        FlowKind::Dccp(flow) => &flow.config,
+        _ => return None,
+    };
+    Some(config.settings().algorithm.choices().equation)
+}
+
+/// Returns true for a TCP that always has data.
+fn is_tcp(member: &Member<'_>) -> bool {
+    matches!(&member.flow.kind, FlowKind::Tcp(flow) if flow.transfer == Transfer::Unlimited)
+}
+
+/// A flow with its drops in the measured time.
+struct Side<'a> {
+    member: &'a Member<'a>,
+    flow: &'a FlowSummary,
+    record: &'a FlowRecord,
+    times: Vec<Instant>,
+    links: Vec<LinkId>,
+}
+
+impl<'a> Side<'a> {
+    fn new(
+        member: &'a Member<'a>,
+        flow: &'a FlowSummary,
+        record: &'a FlowRecord,
+        drops: &[&DroppedPacket],
+    ) -> Self {
+        let sender = |drop: &DroppedPacket| drop.from == member.from || drop.from == member.flow.from;
+        let own = || drops.iter().filter(|drop| drop.flow == member.id && sender(drop));
+        let mut links: Vec<LinkId> = own().map(|drop| drop.link).collect();
+        links.sort_unstable();
+        links.dedup();
+        Self { member, flow, record, times: own().map(|drop| drop.at).collect(), links }
+    }
+
+    /// Returns true if a link has dropped packets of both.
+    fn loses_where(&self, other: &Self) -> bool {
+        self.links.iter().any(|link| other.links.contains(link))
+    }
+
+    /// R, seconds.
+    fn rtt(&self) -> Option<f64> {
+        self.flow.rtt_s.or(self.flow.srtt_s).filter(|rtt| *rtt > 0.0)
+    }
+
+    /// The retransmission timeout of a TCP while its round-trip time is `rtt`: as it was measured,
+    /// or what its rule settles at on a steady path.
+    fn timeout(&self, rtt: f64) -> f64 {
+        let FlowKind::Tcp(flow) = &self.member.flow.kind else { return 4.0 * rtt };
+        let (least, stack) = match flow.tcp.settings() {
+            Ok(settings) => (settings.min_rto.as_secs_f64(), settings.stack),
+            // A TCP of the kernel's alone.
+            Err(_) => (0.2, Stack::Linux),
+        };
+        self.flow.rto_s.unwrap_or(match stack {
+            Stack::Linux => rtt + least,
+            _ => rtt.max(least),
+        })
+    }
+}
+
+/// The number of loss events in drops at these times: a drop within `rtt` of the first of an event
+/// belongs to it (RFC 5348 §5.2).
+fn loss_events(times: &[Instant], rtt: Duration) -> u64 {
+    let mut events = 0;
+    let mut begun: Option<Instant> = None;
+    for time in times {
+        if begun.is_none_or(|begun| *time > begun + rtt) {
+            events += 1;
+            begun = Some(*time);
+        }
+    }
+    events
+}
+
+fn factors(own: &Side<'_>, tcps: &[&Side<'_>], equation: &Equation) -> Result<RateFactors, NoFactors> {
+    let few = NoFactors::FewLossEvents;
+    if own.record.counts.loss_events.unwrap_or(0) < LEAST_EVENTS {
+        return Err(few);
+    }
+    let p = own.flow.loss_event_rate.filter(|p| *p > 0.0).ok_or(few)?;
+    let (mut events, mut packets) = (0, 0);
+    let (mut goodputs, mut rtts, mut timeouts) = (Vec::new(), Vec::new(), Vec::new());
+    for tcp in tcps {
+        let rtt = tcp.rtt().ok_or(NoFactors::NothingArrived)?;
+        let of_flow = loss_events(&tcp.times, Duration::from_secs_f64(rtt));
+        if of_flow < LEAST_EVENTS {
+            return Err(few);
+        }
+        events += of_flow;
+        packets += tcp.record.counts.sent_packets;
+        goodputs.push(tcp.flow.goodput_bps.unwrap_or(0.0));
+        rtts.push(rtt);
+        timeouts.push(tcp.timeout(rtt));
+    }
+    let mean = |values: &[f64]| crate::statistics::mean(values).filter(|mean| *mean > 0.0);
+    let (Some(tcp_rtt), Some(tcp_timeout)) = (mean(&rtts), mean(&timeouts)) else { return Err(few) };
+    let (Some(rtt), Some(goodput), Some(tcp_goodput)) =
+        (own.rtt(), own.flow.goodput_bps.filter(|rate| *rate > 0.0), mean(&goodputs))
+    else {
+        return Err(NoFactors::NothingArrived);
+    };
+    let tcp_p = events as f64 / packets.max(1) as f64;
+    let segment = own.record.counts.sent_bytes as f64 / own.record.counts.sent_packets.max(1) as f64;
+    let rate = |p: f64, rtt: f64, timeout: Option<f64>| {
+        let r = Duration::from_secs_f64(rtt);
+        let timeout = timeout.map_or_else(|| equation.rto.timeout(r), Duration::from_secs_f64);
+        equation.rate_with_timeout(segment, r, timeout, Probability::saturating(p)).bits_per_sec()
+    };
+    let own_rate = rate(p, rtt, None);
+    let with_its_p = rate(tcp_p, rtt, None);
+    let with_its_rtt = rate(tcp_p, tcp_rtt, None);
+    let with_its_timeout = rate(tcp_p, tcp_rtt, Some(tcp_timeout));
+    Ok(RateFactors {
+        tcp_flows: tfrc_units::saturating(tcps.len()),
+        ratio: goodput / tcp_goodput,
+        obedience: goodput / own_rate,
+        loss_events: own_rate / with_its_p,
+        rtt: with_its_p / with_its_rtt,
+        rto: with_its_rtt / with_its_timeout,
+        tcp: with_its_timeout / tcp_goodput,
+        tcp_loss_event_rate: tcp_p,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_within_a_round_trip_are_one_event() {
+        let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+        let times = [0, 40, 100, 101, 150, 201, 202].map(at);
+        // 0, 40 and 100; 101, 150 and 201; 202.
+        assert_eq!(loss_events(&times, Duration::from_millis(100)), 3);
+        assert_eq!(loss_events(&times, Duration::ZERO), 7);
+        assert_eq!(loss_events(&[], Duration::from_millis(100)), 0);
+    }
+}

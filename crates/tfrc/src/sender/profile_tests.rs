@@ -1,0 +1,204 @@
+//! The profile `balanced` at the sender: no flow of any kind takes more by it than a CUBIC would, or
+//! sends on where RFC 5348 does not.
+
+use super::tests::{RTT, feedback_with, rate};
+use super::*;
+use crate::config::{SegmentSize, TfrcSp};
+use crate::equation::{Friend, RtoPolicy};
+use crate::guard::CircuitBreaker;
+use crate::study::{Profile, Spacing};
+use std::vec::Vec;
+use tfrc_testkit::at;
+
+/// A sender with packets of 1000 bytes.
+fn sender(profile: Profile, change: impl FnOnce(&mut Settings)) -> Sender {
+    let mut settings = Settings {
+        segment: SegmentSize::Fixed(1000),
+        ..Settings::of_study(|choices| {
+            choices.spacing = Spacing::Nominal;
+            profile.choose(choices);
+        })
+    };
+    change(&mut settings);
+    let Ok(config) = settings.validate() else { panic!("sound settings") };
+    Sender::new(&config)
+}
+
+/// The times, in ms, at which packets go while there is data, up to `to`.
+fn times(sender: &mut Sender, from: u64, to: u64) -> Vec<u64> {
+    let mut times = Vec::new();
+    for ms in from..to {
+        sender.handle_timeout(at(ms));
+        while sender.next_send(at(ms)) == SendDecision::Now {
+            sender.on_sent(at(ms), 1000);
+            times.push(ms);
+        }
+    }
+    times
+}
+
+/// Reports each round-trip time, sending as much as is allowed; returns X after each.
+fn rates(sender: &mut Sender, losses: &[f64]) -> Vec<f64> {
+    let mut all = Vec::new();
+    for (p, ms) in losses.iter().zip((100..).step_by(100)) {
+        let sent = times(sender, ms - 100, ms).len();
+        let new = if *p > 0.0 { LossReport::NewLossEvent } else { LossReport::NoNewLoss };
+        feedback_with(sender, ms, 10_000.0 * f64::from(u32::try_from(sent).unwrap_or(0)), *p, new);
+        all.push(sender.allowed_rate().bytes_per_sec());
+    }
+    all
+}
+
+/// §4.3 step 4: X is that of the equation, the greater of Reno's and CUBIC's, at equal reports; so
+/// it is never more than a CUBIC's.
+#[test]
+fn x_is_the_greater_of_both_equations() {
+    for p in [0.1, 0.01, 1e-3, 1e-4, 1e-5] {
+        let of = |friend: Friend| {
+            let mut sender = sender(Profile::Balanced, |settings| {
+                settings.algorithm.choices_mut().equation.friend = friend;
+            });
+            sender.on_rtt_sample(at(0), RTT);
+            sender.on_sent(at(0), 1000);
+            for ms in [100, 200, 300] {
+                feedback_with(&mut sender, ms, 1e9, p, LossReport::NewLossEvent);
+            }
+            sender.allowed_rate().bytes_per_sec()
+        };
+        let (reno, cubic) = (of(Friend::Reno), of(Friend::Cubic));
+        // Without timeouts, packets a second: RFC 9438 §5.1.
+        let most = 1.0538 * libm::pow(0.1, -0.25) * libm::pow(p, -0.75) * 1000.0;
+        assert!(cubic >= reno && cubic <= most.max(reno), "{p}: {reno}, {cubic}, {most}");
+        assert_eq!(cubic > reno, p < 5.4e-4, "{p}: they meet at 0.548·R³");
+    }
+}
+
+/// t_RTO is R and 200 ms more on a steady path: longer than 4R up to 67 ms, and shorter from there.
+#[test]
+fn the_timeout_is_that_of_linux() {
+    let balanced = sender(Profile::Balanced, |_| ());
+    let equation = balanced.config().settings().algorithm.choices().equation;
+    for (ms, timeout) in [(10, 210), (66, 266), (100, 300), (500, 700)] {
+        let rtt = Duration::from_millis(ms);
+        assert_eq!(equation.rto.timeout(rtt), Duration::from_millis(timeout));
+        let four = crate::equation::Equation { rto: RtoPolicy::FourRtt, ..equation };
+        let p = Probability::saturating(0.1);
+        assert_eq!(equation.rate(1000.0, rtt, p) < four.rate(1000.0, rtt, p), ms < 67, "{ms} ms");
+    }
+}
+
+/// Marks are loss events like losses (§5.2): the report is the same, and so is X.
+#[test]
+fn a_marked_flow_slows_down() {
+    let mut sender = sender(Profile::Balanced, |_| ());
+    sender.on_rtt_sample(at(0), RTT);
+    let x = rates(&mut sender, &[0.0, 0.0, 0.0, 0.05, 0.05, 0.1]);
+    assert!(x[2] > x[3] && x[4] > x[5], "{x:?}");
+}
+
+/// An application that sends a packet every 20 ms, less than X, sends it at once: no pair waits for
+/// a second packet.
+#[test]
+fn an_application_limited_flow_does_not_wait() {
+    for profile in Profile::ALL {
+        let mut sender = sender(profile, |_| ());
+        sender.on_rtt_sample(at(0), RTT);
+        let x = rates(&mut sender, &[0.0, 0.0, 0.0, 0.001]);
+        assert!(x[3] > 100_000.0, "{x:?}");
+        for ms in (400..900).step_by(20) {
+            assert_eq!(sender.next_send(at(ms)), SendDecision::Now, "{profile:?} at {ms}");
+            sender.on_sent(at(ms), 1000);
+        }
+        // §8.2.1: each report covers a data-limited interval.
+        assert_eq!(sender.coverage(at(900)), Coverage::DataLimited);
+    }
+}
+
+/// §4.4 and §4.6: after ten seconds of silence the rate is that of RFC 5348, and the burst no longer.
+#[test]
+fn an_idle_flow_comes_back_as_without_the_profile() {
+    let of = |profile| {
+        let mut sender = sender(profile, |_| ());
+        sender.on_rtt_sample(at(0), RTT);
+        rates(&mut sender, &[0.0, 0.0, 0.0, 0.01, 0.01]);
+        for ms in 500..10_500 {
+            sender.handle_timeout(at(ms));
+        }
+        (sender.allowed_rate(), times(&mut sender, 10_500, 10_501).len())
+    };
+    let (plain, balanced) = (of(Profile::Rfc5348), of(Profile::Balanced));
+    assert_eq!(balanced.0, plain.0);
+    assert!(balanced.1 <= plain.1 && balanced.1 + 1 >= plain.1, "{balanced:?}, {plain:?}");
+}
+
+/// TFRC-SP keeps 10 ms between packets (RFC 4828 §3): there are no pairs.
+#[test]
+fn small_packets_keep_their_interval() {
+    let mut sender =
+        sender(Profile::Balanced, |settings| settings.packet_size = PacketSize::TfrcSp(TfrcSp::default()));
+    sender.on_rtt_sample(at(0), RTT);
+    rates(&mut sender, &[0.0, 0.0, 0.0, 0.001]);
+    let times = times(&mut sender, 400, 600);
+    assert!(times.len() > 10 && times.windows(2).all(|pair| pair[1] - pair[0] >= 10), "{times:?}");
+}
+
+/// Packets leave two by two where there are more than three in a round trip, at the same rate.
+#[test]
+fn pairs_while_there_are_more_than_three() {
+    let spaced = |p: f64| {
+        let mut sender = sender(Profile::Balanced, |_| ());
+        sender.on_rtt_sample(at(0), RTT);
+        sender.on_sent(at(0), 1000);
+        for ms in [100, 200, 300, 400] {
+            feedback_with(&mut sender, ms, 1e6, p, LossReport::NewLossEvent);
+        }
+        let x = sender.allowed_rate().bytes_per_sec();
+        let times = times(&mut sender, 400, 700);
+        let twins = times.windows(2).skip(1).filter(|pair| pair[0] == pair[1]).count();
+        (x * 0.1 / 1000.0, times.len(), twins)
+    };
+    // p = 0.01, t_RTO 300 ms: 11.5 packets in a round trip by hand, in three all in pairs.
+    let (per_rtt, packets, twins) = spaced(0.01);
+    assert!((11.4..11.6).contains(&per_rtt), "{per_rtt}");
+    assert!((32..=38).contains(&packets) && twins * 2 >= packets - 4, "{packets}, {twins}");
+    // p = 0.1: 2.05 packets, none.
+    let (per_rtt, _, twins) = spaced(0.1);
+    assert!(per_rtt < 3.0 && twins == 0, "{per_rtt}, {twins}");
+}
+
+/// Collapse: without reports, and at a loss rate at which the equation gives next to nothing, X falls
+/// as RFC 5348's does; the breaker strikes at the same moment, but for a gap between packets.
+#[test]
+fn collapse_ends_it_as_without_the_profile() {
+    let silent = |profile| {
+        let mut sender = sender(profile, |settings| settings.circuit_breaker = CircuitBreaker::Always);
+        sender.on_rtt_sample(at(0), RTT);
+        rates(&mut sender, &[0.0, 0.0, 0.0, 0.01, 0.01]);
+        let mut struck = None;
+        for ms in 500..60_000 {
+            sender.handle_timeout(at(ms));
+            if sender.next_send(at(ms)) == SendDecision::Now {
+                sender.on_sent(at(ms), 1000);
+            }
+            struck = struck.or(sender.stopped().map(|_| ms));
+        }
+        struck
+    };
+    // The first packet without an answer is up to a gap earlier or later.
+    let (plain, balanced) =
+        (silent(Profile::Rfc5348).expect("15 s"), silent(Profile::Balanced).expect("15 s"));
+    assert!(plain.abs_diff(balanced) <= 20, "{plain}, {balanced}");
+    let lossy = |profile| {
+        let mut sender = sender(profile, |_| ());
+        sender.on_rtt_sample(at(0), RTT);
+        sender.on_sent(at(0), 1000);
+        for ms in [100, 200, 300, 400] {
+            feedback_with(&mut sender, ms, 1e6, 0.9, LossReport::NewLossEvent);
+        }
+        sender.allowed_rate()
+    };
+    // Nothing but timeouts of 300 ms in place of 400.
+    let ratio = lossy(Profile::Balanced).bytes_per_sec() / lossy(Profile::Rfc5348).bytes_per_sec();
+    assert!((1.0..=4.0 / 3.0 + 0.01).contains(&ratio), "{ratio}");
+    assert!(lossy(Profile::Balanced) < rate(1000.0));
+}

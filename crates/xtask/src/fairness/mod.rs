@@ -1,0 +1,79 @@
+//! The tables and the map of `docs/fairness.md`, from runs of `experiments/modern/fairness-*`.
+
+mod map;
+mod points;
+mod tables;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::python::release;
+use crate::{Outcome, root};
+use points::Laboratory;
+
+/// The experiments, that of TCPs alone first.
+const EXPERIMENTS: [&str; 3] = ["modern/fairness-tcp", "modern/fairness-map", "modern/fairness-fresh"];
+const PAGE: &str = "docs/fairness.md";
+const MAP: &str = "docs/fairness-map.svg";
+
+/// Runs the experiments, or reads results of `tfrc reproduce --json` (a file each, or one of all),
+/// and writes the page's tables and the map.
+pub(crate) fn write(results: &[std::path::PathBuf]) -> Outcome {
+    let documents = if results.is_empty() { vec![run()?] } else { read_all(results)? };
+    let laboratory = Laboratory::of(&documents)?;
+    let page = root().join(PAGE);
+    let mut text = std::fs::read_to_string(&page).map_err(|error| format!("{PAGE}: {error}"))?;
+    for (name, table) in tables::all(&laboratory) {
+        text = replaced(&text, name, &table)?;
+    }
+    std::fs::write(&page, text).map_err(|error| format!("{PAGE}: {error}"))?;
+    std::fs::write(root().join(MAP), map::svg(&laboratory)).map_err(|error| format!("{MAP}: {error}"))?;
+    println!("{PAGE} and {MAP} are written");
+    Ok(())
+}
+
+fn run() -> Result<Value, String> {
+    let output = Command::new(release()?)
+        .current_dir(root())
+        .arg("reproduce")
+        .args(EXPERIMENTS)
+        .arg("--json")
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| format!("tfrc reproduce: {error}"))?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("tfrc reproduce: {}: {error}", output.status))
+}
+
+fn read_all(files: &[std::path::PathBuf]) -> Result<Vec<Value>, String> {
+    let read = |file: &Path| {
+        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    files.iter().map(|file| read(file)).collect()
+}
+
+/// The text with the lines between two marks replaced.
+fn replaced(text: &str, name: &str, table: &str) -> Result<String, String> {
+    let (begin, end) = (format!("<!-- table {name} -->\n"), format!("<!-- end {name} -->"));
+    let missing = || format!("{PAGE} has no lines `{}` … `{end}`", begin.trim_end());
+    let (before, rest) = text.split_once(&begin).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(&end).ok_or_else(missing)?;
+    Ok(format!("{before}{begin}\n{table}\n{end}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_the_place_of_the_old_one() {
+        let text = "a\n<!-- table x -->\nold\n<!-- end x -->\nb\n";
+        let once = replaced(text, "x", "| new |\n").expect("marks");
+        assert_eq!(once, "a\n<!-- table x -->\n\n| new |\n\n<!-- end x -->\nb\n");
+        assert_eq!(replaced(&once, "x", "| new |\n").as_ref(), Ok(&once), "twice is once");
+        assert!(replaced(text, "y", "").is_err_and(|told| told.contains("table y")));
+    }
+}

@@ -1,0 +1,299 @@
+//! The tables of `docs/fairness.md`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::points::{Course, Laboratory, Obeys, Point, Values};
+
+/// Binary logarithm of the factor that points may be off without a reference.
+const TWO: f64 = 1.0;
+const FACTORS: [(&str, &str); 5] = [
+    ("obedience_log2", "obedience"),
+    ("loss_events_log2", "p"),
+    ("rtt_log2", "R"),
+    ("rto_log2", "t_RTO"),
+    ("tcp_log2", "TCP"),
+];
+
+/// The tables by the names of their marks.
+pub(super) fn all(of: &Laboratory) -> Vec<(&'static str, String)> {
+    vec![
+        ("today", today(of)),
+        ("causes", causes(of)),
+        ("ablation", ablation(of)),
+        ("queues", by(of, "queue", |point| point.queue.clone())),
+        ("delays", by(of, "round-trip time", |point| point.rtt.clone())),
+        ("flows", by(of, "flows, TCP + TFRC", Point::flows)),
+        ("fresh", fresh(of)),
+    ]
+}
+
+/// The ratios of an algorithm at points, and the points in band and in a factor of two.
+#[derive(Debug, Default)]
+struct Tally {
+    ratios: Vec<f64>,
+    in_two: usize,
+    in_band: usize,
+    variation: Vec<f64>,
+}
+
+impl Tally {
+    fn add(&mut self, of: &Laboratory, point: &Point, values: &Values, obeys: Obeys) {
+        let Some(ratio) = values.get("ratio_log2") else { return };
+        self.ratios.push(*ratio);
+        self.in_two += usize::from(ratio.abs() <= TWO);
+        let fits = |(low, high): (f64, f64)| (low..=high).contains(ratio);
+        self.in_band += usize::from(of.band(point, obeys).is_some_and(fits));
+        self.variation.extend(values.get("cov_ratio").filter(|_| point.tcps != "1" && point.tfrcs != "1"));
+    }
+
+    fn share(&self, part: usize) -> String {
+        let whole = self.ratios.len();
+        if whole == 0 {
+            return "–".to_owned();
+        }
+        format!("{part} of {whole} ({:.0} %)", 100.0 * part as f64 / whole as f64)
+    }
+
+    /// The median, 90th percentile and greatest distance from 1, as factors.
+    fn distances(&self) -> String {
+        let mut sizes: Vec<f64> = self.ratios.iter().map(|ratio| ratio.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let place = (share * (sizes.len().saturating_sub(1)) as f64).round();
+            sizes.get(place as usize).map_or("–".to_owned(), |size| format!("{:.2}", size.exp2()))
+        };
+        format!("{}, {}, {}", at(0.5), at(0.9), at(1.0))
+    }
+}
+
+fn median(values: &[f64]) -> String {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).map_or("–".to_owned(), |value| format!("{value:.2}"))
+}
+
+/// What an algorithm of this name obeys next to a TCP.
+fn obeys(name: &str, point: &Point) -> Obeys {
+    let cubic = matches!(name, "friend-cubic" | "harm") || (name == "told" && point.tcp == "cubic");
+    if cubic { Obeys::Cubic } else { Obeys::Reno }
+}
+
+fn tally(of: &Laboratory, course: &Course, name: &str, wanted: &dyn Fn(&Point) -> bool) -> Tally {
+    let mut tally = Tally::default();
+    for (point, values) in course.iter().filter(|(point, _)| wanted(point)) {
+        tally.add(of, point, values, obeys(name, point));
+    }
+    tally
+}
+
+fn head(columns: &[&str]) -> String {
+    format!("| {} |\n|{}\n", columns.join(" | "), " --- |".repeat(columns.len()))
+}
+
+fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// RFC 5348 and the profile over the whole map.
+fn today(of: &Laboratory) -> String {
+    let columns = [
+        "algorithm",
+        "next to",
+        "within two",
+        "in band",
+        "median, 90 %, worst factor",
+        "variation over TCP's",
+    ];
+    let mut out = head(&columns);
+    for (name, title) in [("rfc5348", "RFC 5348"), ("told", "balanced, told its friend")] {
+        let Some(course) = of.map.get(name) else { continue };
+        for tcp in ["sack", "cubic"] {
+            let tally = tally(of, course, name, &|point| point.tcp == tcp);
+            out += &row(&[
+                title.to_owned(),
+                tcp.to_uppercase(),
+                tally.share(tally.in_two),
+                tally.share(tally.in_band),
+                tally.distances(),
+                median(&tally.variation),
+            ]);
+        }
+    }
+    let both = |name: &str| {
+        let Some(course) = of.map.get(name) else { return "–".to_owned() };
+        let places: BTreeSet<Point> =
+            course.keys().map(|point| Point { tcp: String::new(), ..point.clone() }).collect();
+        let fits = |place: &Point, tcp: &str| {
+            let point = Point { tcp: tcp.to_owned(), ..place.clone() };
+            course.get(&point).and_then(|values| values.get("ratio_log2")).is_some_and(|r| r.abs() <= TWO)
+        };
+        let good = places.iter().filter(|place| fits(place, "sack") && fits(place, "cubic")).count();
+        format!("{good} of {}", places.len())
+    };
+    let _ = writeln!(
+        out,
+        "\nPlaces in which both peers are within a factor of two: {} by RFC 5348, {} by the profile.",
+        both("rfc5348"),
+        both("told")
+    );
+    out
+}
+
+/// The factors of the points of RFC 5348 that are out of a factor of two, means of logarithms.
+fn causes(of: &Laboratory) -> String {
+    let Some(course) = of.map.get("rfc5348") else { return String::new() };
+    let names = FACTORS.map(|(_, name)| name);
+    let mut out = head(&[&["points", "number", "ratio"][..], &names, &["not compared"]].concat());
+    for (title, tcp, high) in [
+        ("high, SACK", "sack", true),
+        ("high, CUBIC", "cubic", true),
+        ("low, SACK", "sack", false),
+        ("low, CUBIC", "cubic", false),
+    ] {
+        let ratio = |values: &Values| values.get("ratio_log2").copied().unwrap_or(0.0);
+        let is_meant = |values: &Values| if high { ratio(values) > TWO } else { ratio(values) < -TWO };
+        let points: Vec<&Values> = course
+            .iter()
+            .filter(|(point, values)| point.tcp == tcp && is_meant(values))
+            .map(|(_, v)| v)
+            .collect();
+        let compared: Vec<&Values> =
+            points.iter().copied().filter(|values| values.contains_key("tcp_log2")).collect();
+        let mean = |of: &dyn Fn(&Values) -> f64| {
+            let sum: f64 = compared.iter().map(|values| of(values)).sum();
+            if compared.is_empty() {
+                "–".to_owned()
+            } else {
+                format!("{:+.2}", sum / compared.len() as f64)
+            }
+        };
+        let mut cells = vec![title.to_owned(), points.len().to_string(), mean(&ratio)];
+        let factor = |key: &'static str| move |values: &Values| values.get(key).copied().unwrap_or(0.0);
+        cells.extend(FACTORS.map(|(key, _)| mean(&factor(key))));
+        cells.push((points.len() - compared.len()).to_string());
+        out += &row(&cells);
+    }
+    out
+}
+
+/// Each part alone, at the points that all of them were run at.
+fn ablation(of: &Laboratory) -> String {
+    let parts = [
+        ("rfc5348", "RFC 5348"),
+        ("rto-200ms", "t_RTO at least 200 ms"),
+        ("rto-linux", "t_RTO = R + max(200 ms, 4·RTTVAR)"),
+        ("pairs", "pairs above 3 packets"),
+        ("pairs-4", "pairs above 4 packets"),
+        ("friend-cubic", "CUBIC's equation"),
+        ("told", "balanced, told its friend"),
+    ];
+    let Some(common) = of.map.get("pairs") else { return String::new() };
+    let columns = ["algorithm", "SACK, within two", "CUBIC, within two", "median, 90 %, worst", "variation"];
+    let mut out = head(&columns);
+    for (name, title) in parts {
+        let Some(course) = of.map.get(name) else { continue };
+        let at = |tcp: &'static str| tally(of, course, name, &|p| p.tcp == tcp && common.contains_key(p));
+        let (sack, cubic) = (at("sack"), at("cubic"));
+        let whole = tally(of, course, name, &|point| common.contains_key(point));
+        out += &row(&[
+            title.to_owned(),
+            sack.share(sack.in_two),
+            cubic.share(cubic.in_two),
+            whole.distances(),
+            median(&whole.variation),
+        ]);
+    }
+    out
+}
+
+/// Points within a factor of two and in band by one of their keys.
+fn by(of: &Laboratory, title: &str, key: impl Fn(&Point) -> String) -> String {
+    let columns = [title, "RFC 5348, SACK", "RFC 5348, CUBIC", "balanced, SACK", "balanced, CUBIC"];
+    let mut out = head(&columns);
+    let Some(course) = of.map.get("rfc5348") else { return out };
+    let mut values: Vec<String> = course.keys().map(&key).collect();
+    values.sort_by_key(|text| (number(text), text.clone()));
+    values.dedup();
+    for value in values {
+        let mut cells = vec![value.clone()];
+        for name in ["rfc5348", "told"] {
+            for tcp in ["sack", "cubic"] {
+                let wanted = |point: &Point| point.tcp == tcp && key(point) == value;
+                let tally =
+                    of.map.get(name).map(|course| tally(of, course, name, &wanted)).unwrap_or_default();
+                cells.push(format!("{} of {}", tally.in_two, tally.ratios.len()));
+            }
+        }
+        out += &row(&cells);
+    }
+    out
+}
+
+/// The number that a text begins with.
+fn number(text: &str) -> u64 {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(u64::MAX)
+}
+
+/// The bars on the fresh set, and the harm to SACK on both sets.
+fn fresh(of: &Laboratory) -> String {
+    let columns = [
+        "algorithm",
+        "next to",
+        "within two",
+        "in band",
+        "median, 90 %, worst factor",
+        "variation, 4 + 4 flows",
+    ];
+    let mut out = head(&columns);
+    for (name, title) in [("rfc5348", "RFC 5348"), ("told", "balanced, told its friend")] {
+        let Some(course) = of.fresh.get(name) else { continue };
+        for tcp in ["sack", "cubic"] {
+            let tally = tally(of, course, name, &|point| point.tcp == tcp);
+            out += &row(&[
+                title.to_owned(),
+                tcp.to_uppercase(),
+                tally.share(tally.in_two),
+                tally.share(tally.in_band),
+                tally.distances(),
+                median(&tally.variation),
+            ]);
+        }
+    }
+    for (set, title) in [(&of.map, "the map"), (&of.fresh, "the fresh set")] {
+        let Some(course) = set.get("harm") else { continue };
+        let part = |(point, values): (&Point, &Values)| {
+            Some(values.get("tcp_mbps")? / of.sack_next_to_cubic(point)?.max(1e-9))
+        };
+        let parts: Vec<f64> = course.iter().filter_map(part).collect();
+        let good = parts.iter().filter(|part| **part >= 0.5).count();
+        let least = parts.iter().copied().fold(f64::INFINITY, f64::min);
+        let _ = writeln!(
+            out,
+            "\nHarm on {title}: a SACK gets at least half of what it gets next to CUBIC at {good} of {} points; \
+             the least is {least:.2}.",
+            parts.len()
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_factors() {
+        let tally = Tally { ratios: vec![-1.0, 0.0, 2.0], ..Tally::default() };
+        assert_eq!(tally.distances(), "2.00, 4.00, 4.00");
+        assert_eq!(tally.share(1), "1 of 3 (33 %)");
+        assert_eq!(Tally::default().share(0), "–");
+        assert_eq!(median(&[]), "–");
+    }
+
+    #[test]
+    fn keys_are_ordered_by_their_numbers() {
+        assert!(number("50ms") < number("100ms") && number("red") == u64::MAX);
+    }
+}
