@@ -202,6 +202,8 @@ def run(given):
     # 3 is a network outside of its limits of fidelity: a busy machine.
     if emulation.returncode not in (0, 3):
         sys.exit(f"status {emulation.returncode}; see {given.out}")
+    if not (given.out / "arrived.ts").exists():
+        sys.exit(f"nothing arrived: the ends did not connect; see {given.out}")
     result = followed(given.out / "sender.jsonl", halved) | seen(given.out, given.seconds)
     result["outside_limits"] = emulation.returncode == 3
     print(json.dumps(result, indent=1))
