@@ -151,14 +151,14 @@ def by_srt(given, source, path, arrived, folder):
     call = f"srt://{entrance}?mode=caller&latency=500"
     sender = subprocess.Popen([*srt, "file://con", call], stdin=encoder.stdout, stderr=log, stdout=log)
     encoder.stdout.close()
-    status = [program.wait() for program in [encoder, sender]]
-    # The last data is at most the latency under way.
+    status = encoder.wait()
+    # The last data is under way for the latency at most; the programs of SRT do not end with it.
     time.sleep(2)
-    for program in [receiver, link]:
+    for program in [sender, receiver, link]:
         program.terminate()
         program.wait()
-    if any(status) or not arrived.stat().st_size:
-        sys.exit(f"srt: exit statuses {status}; see {folder}")
+    if status or not arrived.stat().st_size:
+        sys.exit(f"srt: ffmpeg ended with {status}; see {folder}")
     return {"first_bps": FIXED, "lowest_bps": FIXED, "last_bps": FIXED}
 
 
@@ -214,7 +214,8 @@ def seen(source, folder, seconds):
     scores = folder / "ssim.log"
     shown = [(name, at) for name, at in [("before", HALVED / 2), ("after", SHOWN)] if at < seconds]
     length = seconds * FPS
-    graph = f"[0:v]tpad=start={places[0]}:start_mode=clone:stop={length}:stop_mode=clone"
+    # A constant rate has the first picture in the place of those that miss before it.
+    graph = f"[0:v]tpad=stop={length}:stop_mode=clone"
     graph += f",trim=end_frame={length},split={len(shown) + 1}[seen]" + "".join(f"[{name}]" for name, _ in shown)
     graph += f";[seen][1:v]ssim=stats_file={scores}:shortest=1[ssim]"
     graph += "".join(f";[{name}]select=eq(n\\,{round(at * FPS)})[{name}.png]" for name, at in shown)

@@ -8,7 +8,7 @@ use gstreamer as gst;
 use gstreamer::glib;
 use gsttfrc::RtpTfrcBwe;
 
-/// What comes out of the element.
+/// An output of the element.
 #[derive(Debug, PartialEq, Eq)]
 enum Out {
     Event(gst::EventType),

@@ -59,7 +59,8 @@ pub struct MediaArgs {
     /// Write time series of the session, a line for each tenth of a second
     #[arg(help_heading = RECORDS, long, value_name = "FILE.csv")]
     pub series: Option<PathBuf>,
-    /// Replace files of --bitrate-log, --report and --series that exist; without it they are refused
+    /// Replace files of --bitrate-log, --report and --series that exist; without it they are
+    /// refused
     #[arg(help_heading = RECORDS, long)]
     pub overwrite: bool,
     /// Live view.
