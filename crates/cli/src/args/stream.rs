@@ -179,7 +179,7 @@ mod tests {
         let args =
             read("test [::1]:7000 -b 3M --deadline 80ms --max-queue-delay 50ms -t 2s -J").expect("right");
         let send = args.session().expect("defaults");
-        assert_eq!(send.to, args.to);
+        assert_eq!(send.to, Some(args.to));
         assert_eq!((send.deadline, send.time), (Some(args.deadline), args.time));
         assert_eq!((send.cap, send.max_queue_delay), (args.cap, args.max_queue_delay));
         assert_eq!((send.length, send.variant), (1316, tfrc_net::Variant::Tfrc));
