@@ -87,6 +87,11 @@ fn tally(of: &Laboratory, course: &Course, name: &str, wanted: &dyn Fn(&Point) -
     tally
 }
 
+/// Returns true for a point of the map at which the profile was run.
+fn is_common(of: &Laboratory, point: &Point) -> bool {
+    of.map.get("told").is_some_and(|told| told.contains_key(point))
+}
+
 fn head(columns: &[&str]) -> String {
     format!("| {} |\n|{}\n", columns.join(" | "), " --- |".repeat(columns.len()))
 }
@@ -109,7 +114,7 @@ fn today(of: &Laboratory) -> String {
     for (name, title) in [("rfc5348", "RFC 5348"), ("told", "balanced, told its friend")] {
         let Some(course) = of.map.get(name) else { continue };
         for tcp in ["sack", "cubic"] {
-            let tally = tally(of, course, name, &|point| point.tcp == tcp);
+            let tally = tally(of, course, name, &|point| point.tcp == tcp && is_common(of, point));
             out += &row(&[
                 title.to_owned(),
                 tcp.to_uppercase(),
@@ -122,8 +127,11 @@ fn today(of: &Laboratory) -> String {
     }
     let both = |name: &str| {
         let Some(course) = of.map.get(name) else { return "–".to_owned() };
-        let places: BTreeSet<Point> =
-            course.keys().map(|point| Point { tcp: String::new(), ..point.clone() }).collect();
+        let places: BTreeSet<Point> = course
+            .keys()
+            .filter(|point| is_common(of, point))
+            .map(|point| Point { tcp: String::new(), ..point.clone() })
+            .collect();
         let fits = |place: &Point, tcp: &str| {
             let point = Point { tcp: tcp.to_owned(), ..place.clone() };
             course.get(&point).and_then(|values| values.get("ratio_log2")).is_some_and(|r| r.abs() <= TWO)
@@ -219,7 +227,7 @@ fn by(of: &Laboratory, title: &str, key: impl Fn(&Point) -> String) -> String {
         let mut cells = vec![value.clone()];
         for name in ["rfc5348", "told"] {
             for tcp in ["sack", "cubic"] {
-                let wanted = |point: &Point| point.tcp == tcp && key(point) == value;
+                let wanted = |point: &Point| point.tcp == tcp && key(point) == value && is_common(of, point);
                 let tally =
                     of.map.get(name).map(|course| tally(of, course, name, &wanted)).unwrap_or_default();
                 cells.push(format!("{} of {}", tally.in_two, tally.ratios.len()));
