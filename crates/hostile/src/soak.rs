@@ -23,7 +23,7 @@ const SAMPLES: u32 = 16;
 /// Largest ratio of the last quarter's mean memory to the second quarter's, in a run of at least
 /// [`SETTLED`].
 const FLAT: f64 = 1.05;
-/// The same in a shorter run, whose heaps still fill: `link` went from 84 to 89 MB in 16 s and
+/// Largest ratio in a shorter run, whose heaps still fill: `link` went from 84 to 89 MB in 16 s and
 /// stays at 96 MB in an hour. 10 kB left behind by each stranger at `link` are a sixth more.
 const FLAT_EARLY: f64 = 1.15;
 /// A program that runs for this long has its memory.

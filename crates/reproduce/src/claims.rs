@@ -34,7 +34,7 @@ pub(crate) struct Values<'a> {
     /// Each row's name and the text of its first key.
     pub(crate) rows: Vec<(&'a str, &'a str)>,
     pub(crate) get: Get<'a>,
-    /// What the emulated side has there.
+    /// The emulated side, if it is recorded.
     pub(crate) emulated: Option<&'a EmulatedTable>,
 }
 

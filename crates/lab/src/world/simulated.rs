@@ -17,7 +17,7 @@ use crate::recording::{Keep, LinkFlows, PacketDelays, against_tcp};
 /// Function called for each thing of a kind.
 type Each<'t, T> = Box<dyn FnMut(&T) + 't>;
 
-/// What is told of the packets of a run.
+/// Listener to the packets of a run.
 enum Told<'t> {
     /// Copies at both ends.
     Copies(Each<'t, PacketCopy<Payload>>),

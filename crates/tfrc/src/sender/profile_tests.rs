@@ -1,5 +1,5 @@
-//! The profile `balanced` at the sender: no flow of any kind takes more by it than a CUBIC would, or
-//! sends on where RFC 5348 does not.
+//! The profile `balanced` at the sender: no flow of any kind takes more by it than a CUBIC would,
+//! or sends on where RFC 5348 does not.
 
 use super::tests::{RTT, feedback_with, rate};
 use super::*;
@@ -9,6 +9,7 @@ use crate::guard::CircuitBreaker;
 use crate::study::{Pairs, Profile, Spacing};
 use std::vec::Vec;
 use tfrc_testkit::at;
+use tfrc_units::saturating;
 
 /// A sender with packets of 1000 bytes.
 fn sender(profile: Profile, change: impl FnOnce(&mut Settings)) -> Sender {
@@ -43,7 +44,7 @@ fn rates(sender: &mut Sender, losses: &[f64]) -> Vec<f64> {
     for (p, ms) in losses.iter().zip((100..).step_by(100)) {
         let sent = times(sender, ms - 100, ms).len();
         let new = if *p > 0.0 { LossReport::NewLossEvent } else { LossReport::NoNewLoss };
-        feedback_with(sender, ms, 10_000.0 * f64::from(u32::try_from(sent).unwrap_or(0)), *p, new);
+        feedback_with(sender, ms, 10_000.0 * f64::from(saturating::<u32>(sent)), *p, new);
         all.push(sender.allowed_rate().bytes_per_sec());
     }
     all
@@ -170,8 +171,8 @@ fn pairs_while_there_are_more_than_three() {
     assert!(per_rtt < 3.0 && twins == 0, "{per_rtt}, {twins}");
 }
 
-/// Collapse: without reports, and at a loss rate at which the equation gives next to nothing, X falls
-/// as RFC 5348's does; the breaker strikes at the same moment, but for a gap between packets.
+/// Collapse: without reports, and at a loss rate at which the equation gives next to nothing, X
+/// falls as RFC 5348's does; the breaker strikes at the same moment, but for a gap between packets.
 #[test]
 fn collapse_ends_it_as_without_the_profile() {
     let silent = |profile| {

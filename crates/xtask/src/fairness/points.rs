@@ -39,7 +39,7 @@ pub(super) type Values = BTreeMap<String, f64>;
 /// One algorithm on all of its points.
 pub(super) type Course = BTreeMap<Point, Values>;
 
-/// What the equation of an algorithm obeys, for its band.
+/// The TCP whose equation an algorithm obeys, for its band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obeys {
     Reno,

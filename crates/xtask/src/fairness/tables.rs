@@ -73,7 +73,7 @@ fn median(values: &[f64]) -> String {
     values.get(values.len() / 2).map_or("–".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// What an algorithm of this name obeys next to a TCP.
+/// The TCP that an algorithm of this name obeys next to another.
 fn obeys(name: &str, point: &Point) -> Obeys {
     let cubic = matches!(name, "friend-cubic" | "harm") || (name == "told" && point.tcp == "cubic");
     if cubic { Obeys::Cubic } else { Obeys::Reno }
