@@ -137,14 +137,18 @@ def send(given):
         log.write(json.dumps({"at": time.time(), "bytes": size}) + "\n")
         return Gst.PadProbeReturn.OK
 
-    def negotiate(_):
+    def offer():
+        # An offer before the payloader's caps are known is one of nothing.
+        if webrtc.get_static_pad("sink_0").get_current_caps() is None:
+            return True
         peer.describe("create-offer", "offer")
         peer.await_remote("answer", peer.rtc.WebRTCSDPType.ANSWER)
+        return False
 
     bwe.connect("notify::estimated-bitrate", follow)
     encoder.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, encoded)
     webrtc.connect("request-aux-sender", lambda *_: bwe)
-    webrtc.connect("on-negotiation-needed", negotiate)
+    peer.glib.timeout_add(20, offer)
     webrtc.emit("get-transceiver", 0).set_property("do-nack", True)
     peer.run(given.seconds)
 
@@ -193,8 +197,10 @@ def run(given):
     command = [given.tfrc, "emu", given.scenario, "--json-stream", "--at", "far", end("receive", "receiver.log"),
                "--at", "near", end("send", "sender.log")]
     halved = None
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as emulation:
+    with (subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as emulation,
+          (given.out / "emulation.jsonl").open("w") as log):
         for line in emulation.stdout:
+            log.write(line)
             record = json.loads(line)
             if record["type"] == "interval":
                 begun = time.time() - record["t_s"]
