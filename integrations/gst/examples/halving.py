@@ -30,7 +30,7 @@ CAPS = ("application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=
 SENDING = f"""
 videotestsrc is-live=true pattern=zone-plate kx2=12 ky2=12 kt=2
 ! video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate={FPS}/1 ! queue leaky=downstream
-! x264enc name=encoder tune=zerolatency speed-preset=veryfast key-int-max=1000 vbv-buf-capacity=120
+! x264enc name=encoder tune=zerolatency speed-preset=veryfast key-int-max={FPS} vbv-buf-capacity=120
   bitrate={{kbps}}
 ! rtph264pay mtu=1200 aggregate-mode=zero-latency config-interval=-1 ! {CAPS}
 ! webrtcbin name=peer bundle-policy=max-bundle
@@ -71,10 +71,11 @@ class Peer:
             self.glib.timeout_add(20, written)
 
         def written():
-            complete = self.rtc.WebRTCICEGatheringState.COMPLETE
-            if self.webrtc.get_property("ice-gathering-state") != complete:
+            # One address is enough; the end of gathering may be long in coming.
+            local = self.webrtc.get_property("local-description")
+            text = local.sdp.as_text() if local else ""
+            if "a=candidate" not in text:
                 return True
-            text = self.webrtc.get_property("local-description").sdp.as_text()
             part = self.folder / f"{name}.part"
             part.write_text(text)
             part.rename(self.folder / name)
@@ -150,7 +151,15 @@ def send(given):
     webrtc.connect("request-aux-sender", lambda *_: bwe)
     peer.glib.timeout_add(20, offer)
     webrtc.emit("get-transceiver", 0).set_property("do-nack", True)
-    peer.run(given.seconds)
+
+    def ended():
+        states = [webrtc.get_property(name) for name in
+                  ["signaling-state", "ice-gathering-state", "ice-connection-state", "connection-state"]]
+        if states[-1] != peer.rtc.WebRTCPeerConnectionState.CONNECTED:
+            caps = webrtc.get_static_pad("sink_0").get_current_caps()
+            peer.failed = f"not connected: {[state.value_nick for state in states]}, caps {caps}"
+
+    peer.run(given.seconds, ended)
 
 
 def receive(given):
@@ -158,7 +167,7 @@ def receive(given):
     Gst = gstreamer()
     pipeline, webrtc = Gst.Pipeline.new(), Gst.ElementFactory.make("webrtcbin")
     webrtc.set_property("bundle-policy", "max-bundle")
-    webrtc.set_property("latency", 200)
+    webrtc.set_property("latency", 400)
     pipeline.add(webrtc)
     peer = Peer(pipeline, webrtc, given.out)
 
