@@ -30,7 +30,7 @@ CAPS = ("application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=
 SENDING = f"""
 videotestsrc is-live=true pattern=zone-plate kx2=12 ky2=12 kt=2
 ! video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate={FPS}/1 ! queue leaky=downstream
-! x264enc name=encoder tune=zerolatency speed-preset=veryfast key-int-max=1000 vbv-buf-capacity=120
+! x264enc name=encoder tune=zerolatency speed-preset=veryfast key-int-max={FPS} vbv-buf-capacity=120
   bitrate={{kbps}}
 ! rtph264pay mtu=1200 aggregate-mode=zero-latency config-interval=-1 ! {CAPS}
 ! webrtcbin name=peer bundle-policy=max-bundle
@@ -71,10 +71,11 @@ class Peer:
             self.glib.timeout_add(20, written)
 
         def written():
-            complete = self.rtc.WebRTCICEGatheringState.COMPLETE
-            if self.webrtc.get_property("ice-gathering-state") != complete:
+            # One address is enough; the end of gathering may be long in coming.
+            local = self.webrtc.get_property("local-description")
+            text = local.sdp.as_text() if local else ""
+            if "a=candidate" not in text:
                 return True
-            text = self.webrtc.get_property("local-description").sdp.as_text()
             part = self.folder / f"{name}.part"
             part.write_text(text)
             part.rename(self.folder / name)
@@ -137,16 +138,28 @@ def send(given):
         log.write(json.dumps({"at": time.time(), "bytes": size}) + "\n")
         return Gst.PadProbeReturn.OK
 
-    def negotiate(_):
+    def offer():
+        # An offer before the payloader's caps are known is one of nothing.
+        if webrtc.get_static_pad("sink_0").get_current_caps() is None:
+            return True
         peer.describe("create-offer", "offer")
         peer.await_remote("answer", peer.rtc.WebRTCSDPType.ANSWER)
+        return False
 
     bwe.connect("notify::estimated-bitrate", follow)
     encoder.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, encoded)
     webrtc.connect("request-aux-sender", lambda *_: bwe)
-    webrtc.connect("on-negotiation-needed", negotiate)
+    peer.glib.timeout_add(20, offer)
     webrtc.emit("get-transceiver", 0).set_property("do-nack", True)
-    peer.run(given.seconds)
+
+    def ended():
+        states = [webrtc.get_property(name) for name in
+                  ["signaling-state", "ice-gathering-state", "ice-connection-state", "connection-state"]]
+        if states[-1] != peer.rtc.WebRTCPeerConnectionState.CONNECTED:
+            caps = webrtc.get_static_pad("sink_0").get_current_caps()
+            peer.failed = f"not connected: {[state.value_nick for state in states]}, caps {caps}"
+
+    peer.run(given.seconds, ended)
 
 
 def receive(given):
@@ -154,7 +167,7 @@ def receive(given):
     Gst = gstreamer()
     pipeline, webrtc = Gst.Pipeline.new(), Gst.ElementFactory.make("webrtcbin")
     webrtc.set_property("bundle-policy", "max-bundle")
-    webrtc.set_property("latency", 200)
+    webrtc.set_property("latency", 400)
     pipeline.add(webrtc)
     peer = Peer(pipeline, webrtc, given.out)
 
@@ -193,8 +206,10 @@ def run(given):
     command = [given.tfrc, "emu", given.scenario, "--json-stream", "--at", "far", end("receive", "receiver.log"),
                "--at", "near", end("send", "sender.log")]
     halved = None
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as emulation:
+    with (subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as emulation,
+          (given.out / "emulation.jsonl").open("w") as log):
         for line in emulation.stdout:
+            log.write(line)
             record = json.loads(line)
             if record["type"] == "interval":
                 begun = time.time() - record["t_s"]

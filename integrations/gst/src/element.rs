@@ -177,10 +177,19 @@ impl RtpTfrcBwe {
                 return;
             }
             let now = now();
+            let waiting = state.queue.len();
             if let Some(estimator) = &mut state.estimator
                 && estimator.poll_timeout().is_some_and(|at| at <= now)
             {
                 estimator.handle_timeout(now);
+                gst::debug!(
+                    CATEGORY,
+                    imp = self,
+                    "{} bit/s, R {:?} s, p {}, {waiting} packets wait",
+                    estimator.rate().bits_per_sec(),
+                    estimator.advisor().rtt().map(Duration::as_secs_f64),
+                    estimator.advisor().loss_event_rate().get(),
+                );
                 if state.settle() {
                     drop(state);
                     self.notify();
@@ -276,12 +285,7 @@ impl RtpTfrcBwe {
         let mut state = self.lock();
         let Some(estimator) = &mut state.estimator else { return true };
         estimator.on_reports(now(), &reports);
-        let changed = state.settle();
         self.changed.notify_all();
-        drop(state);
-        if changed {
-            self.notify();
-        }
         true
     }
 

@@ -12,6 +12,10 @@ const FEEDBACK_INTERVAL: Duration = Duration::from_millis(100);
 /// The time without any feedback after which the first rate is halved (RFC 5348 §4.2).
 const UNHEARD: Duration = Duration::from_secs(2);
 
+/// The time that a feedback waits for others: GStreamer sends one for each picture, and several of
+/// them at a time. The round-trip time is that of the newest packet.
+const GATHER: Duration = Duration::from_millis(5);
+
 /// Limits of the application.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limits {
@@ -48,6 +52,15 @@ pub(crate) struct Estimator {
     /// The lowest number not yet taken in.
     next: u64,
     unheard: Option<Unheard>,
+    gathered: Option<Gathered>,
+}
+
+/// Feedback that is taken in, and has no effect yet.
+#[derive(Debug, Clone, Copy)]
+struct Gathered {
+    due: Instant,
+    latest: Instant,
+    arrived: bool,
 }
 
 /// Before the first feedback.
@@ -68,7 +81,7 @@ impl Estimator {
         let mut advisor = Box::new(Advisor::with_capacity(&settings.validate()?, FEEDBACK_INTERVAL));
         advisor.set_floor(limits.least);
         let unheard = Some(Unheard { rate: limits.first, halve_at: None });
-        Ok(Self { advisor, limits, numbers: Numbers::default(), next: 0, unheard })
+        Ok(Self { advisor, limits, numbers: Numbers::default(), next: 0, unheard, gathered: None })
     }
 
     /// Changes the least and the highest rate.
@@ -90,6 +103,11 @@ impl Estimator {
         }
     }
 
+    /// The rate control, for its readings.
+    pub(crate) fn advisor(&self) -> &Advisor<REMEMBERED> {
+        &self.advisor
+    }
+
     /// A packet leaves. The first one starts the time that feedback may take.
     pub(crate) fn on_departure(&mut self, now: Instant) {
         if let Some(unheard) = &mut self.unheard {
@@ -98,7 +116,8 @@ impl Estimator {
     }
 
     /// A feedback has come, with the packets in the order of sending. Packets of a feedback that
-    /// was lost are never seen here: they count neither as arrived nor as lost.
+    /// was lost are never seen here: they count neither as arrived nor as lost. Takes effect within
+    /// [`GATHER`], by [`Self::handle_timeout`].
     pub(crate) fn on_reports(&mut self, now: Instant, reports: &[PacketReport]) {
         let mut arrived = false;
         for report in reports {
@@ -113,15 +132,19 @@ impl Estimator {
             }
         }
         if !reports.is_empty() {
-            self.advisor.on_report(now, Hold::Unknown);
-        }
-        if arrived {
-            self.unheard = None;
+            let before = self.gathered.unwrap_or(Gathered { due: now + GATHER, latest: now, arrived });
+            self.gathered = Some(Gathered { latest: now, arrived: arrived || before.arrived, ..before });
         }
     }
 
     /// Serves the timers. Early, late and repeated calls do no harm.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if let Some(gathered) = self.gathered.take_if(|gathered| gathered.due <= now) {
+            self.advisor.on_report(gathered.latest, Hold::Unknown);
+            if gathered.arrived {
+                self.unheard = None;
+            }
+        }
         match &mut self.unheard {
             Some(Unheard { rate, halve_at: Some(at) }) if *at <= now => {
                 *rate = Rate::from_bits_per_sec(rate.bits_per_sec() / 2.0);
@@ -134,10 +157,12 @@ impl Estimator {
 
     /// When [`Self::handle_timeout`] wants to be called next.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        match self.unheard {
+        let timer = match self.unheard {
             Some(unheard) => unheard.halve_at,
             None => self.advisor.poll_timeout().map(|wake| wake.at),
-        }
+        };
+        let gathered = self.gathered.map(|gathered| gathered.due);
+        timer.into_iter().chain(gathered).min()
     }
 }
 

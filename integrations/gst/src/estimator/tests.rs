@@ -46,7 +46,7 @@ fn run(round_trip_ms: f64, period: Option<u32>) -> (f64, f64) {
             })
             .collect();
         estimator.on_reports(at(now), &reports);
-        estimator.handle_timeout(at(now));
+        estimator.handle_timeout(at(now + 5.0));
         if now > 10_000.0 {
             sum += estimator.rate().bits_per_sec();
             feedbacks += 1.0;
@@ -86,9 +86,28 @@ fn the_first_rate_is_halved_until_feedback_comes() {
     let arrival = Some(at(0.0));
     let report = PacketReport { seqnum: 1, departure: at(2000.0), size: 1200, arrival };
     estimator.on_reports(at(2040.0), &[report]);
+    assert_eq!(estimator.poll_timeout(), Some(at(2045.0)));
+    estimator.handle_timeout(at(2045.0));
     // Four packets of 1200 bytes less: 4380 bytes in a round-trip time (RFC 5348 §4.2).
     let rate = estimator.rate().bits_per_sec();
     assert!((0.8..1.25).contains(&(rate / (4380.0 * 8.0 / 0.04))), "{rate}");
+}
+
+/// Five feedback packets of one packet each, held back and then sent together.
+#[test]
+fn feedback_that_comes_together_is_one_report() {
+    let mut estimator = Estimator::new(limits()).expect("sound");
+    for number in 0..5 {
+        let departure = at(f64::from(number) * 40.0);
+        let arrival = Some(at(f64::from(number) * 40.0 + 20.0));
+        let report = PacketReport { seqnum: number, departure, size: 1200, arrival };
+        estimator.on_reports(at(200.0 + f64::from(number) / 10.0), &[report]);
+    }
+    assert_eq!(estimator.rate(), FIRST, "no effect yet");
+    estimator.handle_timeout(at(205.0));
+    // The newest one left at 160 ms.
+    let rtt = estimator.advisor.rtt().expect("reports came").as_secs_f64();
+    assert!((0.040..0.0405).contains(&rtt), "{rtt}");
 }
 
 #[test]
