@@ -29,8 +29,13 @@ const TAKEN: &str = ".ci/supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
 const LOOKED_UP: &str = ".ci/supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 4] =
-    ["Cargo.lock", "benches/Cargo.lock", "crates/tfrc/no-std/Cargo.lock", "integrations/Cargo.lock"];
+const LOCK_FILES: [&str; 5] = [
+    "Cargo.lock",
+    "benches/Cargo.lock",
+    "crates/tfrc/no-std/Cargo.lock",
+    "integrations/Cargo.lock",
+    "integrations/bench/Cargo.lock",
+];
 
 /// The workspaces that cargo-deny judges; the others have dependencies of these.
 const WORKSPACES: [&str; 2] = ["Cargo", "integrations/Cargo"];
