@@ -334,8 +334,8 @@ pub struct Summary {
     /// the path carries; left out if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub too_long_packets: Option<u64>,
-    /// Datagrams that came by `--udp-in` faster than the allowed rate and found no room; left out if
-    /// there were none.
+    /// Datagrams that came by `--udp-in` faster than the allowed rate and found no room; left out
+    /// if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_dropped_packets: Option<u64>,
     /// Data packets that arrived and were not written out: the receiver's own reader, disk or end

@@ -1,4 +1,5 @@
-//! The test cases: after RFC 8867 §5, without its jitter, with an encoder of 150 kbit/s to 4 Mbit/s.
+//! The test cases: after RFC 8867 §5, without its jitter, with an encoder of 150 kbit/s to
+//! 4 Mbit/s.
 
 /// A test case. Times are in seconds.
 pub(crate) struct Case {

@@ -21,7 +21,7 @@ pub(crate) const PAYLOAD: usize = 1162;
 /// Traffic that an application offers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Traffic {
-    /// What waits in [`Peer::backlog`].
+    /// The datagrams that wait in [`Peer::backlog`].
     Backlog,
     /// Nothing.
     Silent,

@@ -99,8 +99,8 @@ pub struct SendArgs {
     /// Drop data that has waited longer than this
     #[arg(help_heading = DATA, long, value_name = "TIME", value_parser = values::positive_time)]
     pub deadline: Option<Duration>,
-    /// Write the allowed rate for the encoder, in bit/s of data, a line for each change, to a pipe's
-    /// descriptor, a FIFO or a FILE, which is emptied. A slow reader misses lines
+    /// Write the allowed rate for the encoder, in bit/s of data, a line for each change, to a
+    /// pipe's descriptor, a FIFO or a FILE, which is emptied. A slow reader misses lines
     #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
     pub rate_out: Option<RatePlace>,
     /// Write a page with charts of the run

@@ -56,7 +56,7 @@ pub(crate) enum Output {
     Udp(UdpOut),
 }
 
-/// What the thread that writes has of an output.
+/// An output as the thread that writes has it.
 #[derive(Debug)]
 pub(crate) enum Handle {
     /// Datagrams are written one behind another.
