@@ -29,11 +29,12 @@ const TAKEN: &str = ".ci/supply-chain/taken";
 /// The names of the crates that were looked up for the snapshot, one on each line.
 const LOOKED_UP: &str = ".ci/supply-chain/looked-up";
 /// The workspaces, each with a lock file of its own.
-const LOCK_FILES: [&str; 5] = [
+const LOCK_FILES: [&str; 6] = [
     "Cargo.lock",
     "benches/Cargo.lock",
     "crates/tfrc/no-std/Cargo.lock",
     "integrations/Cargo.lock",
+    "integrations/bench/Cargo.lock",
     "integrations/gst/Cargo.lock",
 ];
 

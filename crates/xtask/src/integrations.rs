@@ -1,6 +1,6 @@
 //! `cargo xtask integrations`: the workspace of `integrations/`, controllers for other people's
-//! transports, with a lock file of its own; and `integrations/gst/`, which has another one, because
-//! it needs GStreamer's headers.
+//! transports, with a lock file of its own; its bench, with another one; and `integrations/gst/`,
+//! with a third, because it needs GStreamer's headers.
 
 use std::process::Command;
 
@@ -8,6 +8,7 @@ use crate::python::{built, run};
 use crate::{Outcome, cargo};
 
 const MANIFEST: &str = "integrations/Cargo.toml";
+const BENCH: &str = "integrations/bench/Cargo.toml";
 const GSTREAMER: &str = "integrations/gst/Cargo.toml";
 
 /// Format and tests of those that are in use today.
@@ -27,7 +28,11 @@ pub(crate) fn check() -> Outcome {
 /// Lints and tests of all.
 pub(crate) fn full() -> Outcome {
     format(MANIFEST)?;
-    lint_and_test(MANIFEST)
+    lint_and_test(MANIFEST)?;
+    // The tables and pictures of docs/media.md.
+    format(BENCH)?;
+    lint_and_test(BENCH)?;
+    run(workspace(BENCH, "run").args(["--", "--check"]))
 }
 
 /// Lints and tests of the element of GStreamer, and the look of GStreamer itself at it.

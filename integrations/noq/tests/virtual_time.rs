@@ -5,16 +5,19 @@ mod peer;
 #[path = "../../testpath/quic/shares.rs"]
 mod shares;
 mod stack;
+#[path = "../../testpath/quic/world.rs"]
+mod world;
 
 use std::time::Instant;
 
-use peer::{PAYLOAD, Peer, Traffic, world};
+use peer::{PAYLOAD, Peer, Traffic};
 use shares::greedy;
 use tfrc::Settings;
 use tfrc::config::RateCap;
 use tfrc_noq::TfrcConfig;
 use tfrc_testpath::{Fate, Random, Rule, Side, Wire, World, lossy};
 use tfrc_units::{Duration, Rate};
+use world::world;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;

@@ -5,14 +5,17 @@ mod peer;
 #[path = "../../testpath/quic/shares.rs"]
 mod shares;
 mod stack;
+#[path = "../../testpath/quic/world.rs"]
+mod world;
 
-use peer::{PAYLOAD, Traffic, world};
+use peer::{PAYLOAD, Traffic};
 use shares::greedy;
 use tfrc::Settings;
 use tfrc::config::RateCap;
 use tfrc_quinn::TfrcConfig;
 use tfrc_testpath::{Fate, Random, Rule, Side, Wire, lossy};
 use tfrc_units::{Duration, Rate};
+use world::world;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -1,16 +1,18 @@
 //! An endpoint of noq or quinn with one connection, as an end of the virtual path: a module of the
 //! tests of both, with the differences between them in their module `stack`.
 
+#![allow(dead_code, reason = "each program that has this module uses a part of it")]
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::stack::{
-    self, ClientConfig, Connection, ConnectionHandle, Controller, DatagramEvent, EcnCodepoint, Endpoint,
-    Event, ServerConfig, Tfrc, TfrcConfig, TransportConfig,
+    self, ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, Factory,
+    ServerConfig, TransportConfig,
 };
-use tfrc_testpath::{Datagram, End, Rule, Wire, World};
+use tfrc_testpath::{Datagram, End};
 use tfrc_units::Ecn;
 
 /// Bytes of a datagram of the application: 1200 with QUIC's headers.
@@ -19,6 +21,8 @@ pub(crate) const PAYLOAD: usize = 1162;
 /// Traffic that an application offers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Traffic {
+    /// The datagrams that wait in [`Peer::backlog`].
+    Backlog,
     /// Nothing.
     Silent,
     /// This many datagrams a second.
@@ -35,6 +39,8 @@ pub(crate) struct Peer {
     pub remote: SocketAddr,
     outgoing: VecDeque<Datagram>,
     pub traffic: Traffic,
+    /// Datagrams that wait for the transport, with the time since which they do.
+    pub backlog: VecDeque<(Instant, Vec<u8>)>,
     credit: f64,
     ticked: Instant,
     connected: bool,
@@ -42,26 +48,23 @@ pub(crate) struct Peer {
     pub arrivals: Vec<Instant>,
 }
 
-/// A client and a server that use TFRC, connected over this path.
-pub(crate) fn world(
-    wire: Wire<Vec<u8>>,
-    rule: Rule,
-    config: &TfrcConfig,
-    mtu_probes: bool,
-) -> World<Peer, Peer> {
-    let start = Instant::now();
+/// A client and a server that use this congestion controller, about to connect; the transport
+/// keeps `buffer` bytes of datagrams that wait.
+pub(crate) fn pair(start: Instant, controller: Factory, buffer: usize, mtu_probes: bool) -> (Peer, Peer) {
     let mut transport = TransportConfig::default();
     transport
-        .datagram_send_buffer_size(8 << 10)
+        .datagram_send_buffer_size(buffer)
         .initial_rtt(Duration::from_millis(100))
-        .congestion_controller_factory(Arc::new(*config));
+        .congestion_controller_factory(controller);
     if !mtu_probes {
         transport.mtu_discovery_config(None);
     }
     let transport = Arc::new(transport);
     // Signatures of Ed25519 have one length, so that all runs send equally many bytes.
     let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("a key");
-    let certificate = rcgen::CertificateParams::new(vec!["localhost".into()]).expect("a name");
+    let mut certificate = rcgen::CertificateParams::new(vec!["localhost".into()]).expect("a name");
+    // A random one has one of two lengths.
+    certificate.serial_number = Some(1.into());
     let certificate = certificate.self_signed(&key).expect("a certificate");
     let private = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
     let mut server =
@@ -76,7 +79,7 @@ pub(crate) fn world(
     let mut first = Peer::new(start, None, near, far);
     let connected = first.endpoint.connect(start, client, far, "localhost").expect("a connection");
     first.connection = Some(connected);
-    World::new(start, first, Peer::new(start, Some(server), far, near), wire, rule)
+    (first, Peer::new(start, Some(server), far, near))
 }
 
 impl Peer {
@@ -87,6 +90,7 @@ impl Peer {
             remote,
             outgoing: VecDeque::new(),
             traffic: Traffic::Silent,
+            backlog: VecDeque::new(),
             credit: 0.0,
             ticked: start,
             connected: false,
@@ -94,22 +98,20 @@ impl Peer {
         }
     }
 
-    /// The controller of the path.
-    pub(crate) fn tfrc(&self) -> Tfrc {
-        let (_, connection) = self.connection.as_ref().expect("a connection");
-        let controller: Box<dyn Controller> = stack::controller(connection).clone_box();
-        *controller.into_any().downcast().expect("TFRC")
-    }
-
-    /// The connection.
-    pub(crate) fn connection(&mut self) -> &mut Connection {
-        let (_, connection) = self.connection.as_mut().expect("a connection");
-        connection
+    /// The connection; `None` before there is one.
+    pub(crate) fn established(&mut self) -> Option<&mut Connection> {
+        self.connection.as_mut().map(|(_, connection)| connection)
     }
 
     /// Lets the application send while the transport takes it.
     fn offer(&mut self) {
         let Some((_, connection)) = self.connection.as_mut().filter(|_| self.connected) else { return };
+        while self.traffic == Traffic::Backlog
+            && let Some((_, datagram)) = self.backlog.front()
+            && connection.datagrams().send(datagram.clone().into(), false).is_ok()
+        {
+            self.backlog.pop_front();
+        }
         while (self.traffic == Traffic::Greedy || self.credit >= 1.0)
             && connection.datagrams().send(vec![7; PAYLOAD].into(), false).is_ok()
         {

@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use super::peer::{Traffic, world};
+use super::peer::Traffic;
 use super::stack::TfrcConfig;
+use super::world::world;
 use tfrc_testpath::{Rule, Wire, fixed_point, lossy, quantiles};
 use tfrc_units::Duration;
 

@@ -1,7 +1,9 @@
 //! Two ends of a transport, with a path of `tfrc-testkit` between them, in virtual time; and the
-//! rate that TFRC has there by theory.
+//! rate that TFRC has there by theory. [`shared`] has many pairs of ends behind one bottleneck.
 
 #![forbid(unsafe_code)]
+
+pub mod shared;
 
 use std::time::Instant;
 

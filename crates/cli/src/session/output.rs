@@ -56,7 +56,7 @@ pub(crate) enum Output {
     Udp(UdpOut),
 }
 
-/// The part of an output that the writing thread has.
+/// An output as the thread that writes has it.
 #[derive(Debug)]
 pub(crate) enum Handle {
     /// Datagrams are written one behind another.

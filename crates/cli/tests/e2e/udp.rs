@@ -63,7 +63,7 @@ fn datagrams_go_in_and_come_out_as_they_are() {
     assert_eq!((sender.too_long_packets, sender.source_dropped_packets), (None, None));
 }
 
-/// A stream that ffmpeg sends to a port comes out of the other end bit by bit, and plays.
+/// Video that ffmpeg sends to a port comes out of the other end bit by bit, and plays.
 #[test]
 fn video_goes_through_ports() {
     let place = Place::new();

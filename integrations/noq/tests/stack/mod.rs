@@ -7,12 +7,15 @@ use std::time::Instant;
 
 use noq_proto::{EndpointConfig, FourTuple, PathId, Transmit};
 
-pub(crate) use noq_proto::congestion::Controller;
+pub(crate) use noq_proto::congestion::{Controller, ControllerFactory};
 pub(crate) use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
     TransportConfig,
 };
 pub(crate) use tfrc_noq::{Tfrc, TfrcConfig};
+
+/// A maker of congestion controllers.
+pub(crate) type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
 /// An endpoint with this seed of its random numbers.
 pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {

@@ -6,12 +6,15 @@ use std::time::Instant;
 
 use quinn_proto::{EndpointConfig, Transmit};
 
-pub(crate) use quinn_proto::congestion::Controller;
+pub(crate) use quinn_proto::congestion::{Controller, ControllerFactory};
 pub(crate) use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
     TransportConfig,
 };
 pub(crate) use tfrc_quinn::{Tfrc, TfrcConfig};
+
+/// A maker of congestion controllers.
+pub(crate) type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
 /// An endpoint with this seed of its random numbers.
 pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {

@@ -82,7 +82,7 @@ struct Serving<'a> {
     reported: (u64, u64),
     /// The name of the output.
     output: Option<String>,
-    /// Datagrams that a UDP output could not hand on.
+    /// Trouble with a UDP output.
     player: Option<Arc<UdpOutCounts>>,
     /// The user has been told that datagrams are dropped here, and of trouble with the player.
     told_of_drops: bool,

@@ -1,0 +1,119 @@
+//! The tables and pictures of the page.
+
+use std::fmt::Write as _;
+
+use tfrc_lab::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale, file};
+use tfrc_testpath::shared::Record;
+
+use crate::cases::Case;
+use crate::measures::{Figures, between, bits, quantile};
+use crate::run::{Control, Run};
+
+/// Colours of media flows in their order.
+const INKS: [&str; 5] = ["s0", "s2", "s3", "s4", "ink"];
+/// Points of a curve, about.
+const POINTS: f64 = 100.0;
+
+/// The table of a case.
+pub(crate) fn table(case: &Case, figures: &[(Control, Figures)]) -> String {
+    let share = match (case.tcp, case.flows.len()) {
+        (Some(_), _) => Some("part next to TCP"),
+        (None, 1) => None,
+        _ => Some("Jain's index"),
+    };
+    let mut table = String::from("| control | rate | of the capacity | wait p50 | wait p95 | lost | late |");
+    let mut rule = String::from("\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    if let Some(share) = share {
+        let _ = write!(table, " {share} |");
+        rule.push_str(" ---: |");
+    }
+    let _ = writeln!(table, " to a new rate |{rule} ---: |");
+    for (control, f) in figures {
+        let [p50, p95] = f.wait;
+        let _ = write!(
+            table,
+            "| {} | {:.2} | {:.0} % | {p50:.0} | {p95:.0} | {:.1} % | {:.1} % |",
+            control.name(),
+            f.rate,
+            f.utilisation * 100.0,
+            f.loss * 100.0,
+            f.late * 100.0
+        );
+        if let Some(share) = f.share {
+            let _ = write!(table, " {share:.2} |");
+        }
+        let (found, wanted) = f.found;
+        let time = f.converged.map_or("never".to_owned(), |time| format!("{time:.1} s"));
+        let _ = writeln!(table, " {time} ({found} of {wanted}) |");
+    }
+    table
+}
+
+/// The pictures of a case: rates and waits over time, for each control.
+pub(crate) fn picture(case: &Case, runs: &[(Control, Run)]) -> String {
+    let step = (case.time as f64 / POINTS).ceil().max(1.0);
+    let most_rate = case.rates.iter().map(|(_, mbit)| *mbit).fold(0.0, f64::max) * 1.25;
+    let panels: Vec<Panel> = runs
+        .chunks(3)
+        .flat_map(|three| {
+            let rates = three.iter().map(|(control, run)| rates(case, *control, run, step, most_rate));
+            let waits = three.iter().map(|(control, run)| waits(case, *control, run, step));
+            rates.chain(waits).collect::<Vec<_>>()
+        })
+        .collect();
+    file(case.title, &panels).unwrap_or_default()
+}
+
+fn axis(title: &str, range: [f64; 2]) -> Axis {
+    Axis { range: Some(range), ..Axis::new(title.to_owned(), Scale::Linear) }
+}
+
+fn curve(label: &str, ink: &'static str, width: f64, points: Vec<Point>) -> Curve {
+    Curve { label: label.to_owned(), ink, line: Line::Solid, mark: Mark::None, width, points }
+}
+
+fn rates(case: &Case, control: Control, run: &Run, step: f64, most: f64) -> Panel {
+    let over_time = |record: &Record| -> Vec<Point> {
+        let mean = |at: f64| bits(record, at, at + step) / step / 1e6;
+        steps(case, step).map(|at| Point { x: at + step / 2.0, y: mean(at), half: None }).collect()
+    };
+    let mut line = Vec::new();
+    for (n, (from, mbit)) in case.rates.iter().enumerate() {
+        let to = case.rates.get(n + 1).map_or(case.time, |(next, _)| *next);
+        line.extend([*from, to].map(|x| Point { x: x as f64, y: *mbit, half: None }));
+    }
+    let mut curves = vec![curve("capacity", "s4", 1.0, line)];
+    if let Some(tcp) = &run.tcp {
+        curves.push(curve("TCP", "s1", 1.2, over_time(tcp)));
+    }
+    for (n, record) in run.media.iter().enumerate() {
+        let label = if run.media.len() == 1 { "media".to_owned() } else { format!("{}", n + 1) };
+        curves.push(curve(&label, INKS[n % INKS.len()], 1.6, over_time(record)));
+    }
+    let x = axis("time, s", [0.0, case.time as f64]);
+    Panel { title: control.name().to_owned(), x, y: axis("rate, Mbit/s", [0.0, most]), curves }
+}
+
+fn waits(case: &Case, control: Control, run: &Run, step: f64) -> Panel {
+    let at_share = |record: &Record, share: f64| -> Vec<Point> {
+        let over = steps(case, step).filter_map(|at| {
+            let mut sample: Vec<f64> =
+                between(record, at, at + step).iter().map(|one| one.waited.as_secs_f64() * 1e3).collect();
+            let some = !sample.is_empty();
+            some.then(|| Point { x: at + step / 2.0, y: quantile(&mut sample, share), half: None })
+        });
+        over.collect()
+    };
+    let curves = run.media.iter().enumerate().map(|(n, record)| {
+        let label = if run.media.len() == 1 { "p95 of a second".to_owned() } else { format!("{}", n + 1) };
+        curve(&label, INKS[n % INKS.len()], 1.4, at_share(record, 0.95))
+    });
+    let x = axis("time, s", [0.0, case.time as f64]);
+    let y = axis("wait in the queue, ms", [0.0, 600.0]);
+    Panel { title: format!("{}: waits", control.name()), x, y, curves: curves.collect() }
+}
+
+fn steps(case: &Case, step: f64) -> impl Iterator<Item = f64> {
+    let last = (case.time as f64 / step) as u32;
+    (0..last).map(move |n| f64::from(n) * step)
+}

@@ -1,0 +1,33 @@
+//! Two peers with TFRC on a path: a module of the tests of noq and quinn.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::peer::{Peer, pair};
+use super::stack::{self, Connection, Controller, Tfrc, TfrcConfig};
+use tfrc_testpath::{Rule, Wire, World};
+
+/// A client and a server that use TFRC, connected over this path.
+pub(crate) fn world(
+    wire: Wire<Vec<u8>>,
+    rule: Rule,
+    config: &TfrcConfig,
+    mtu_probes: bool,
+) -> World<Peer, Peer> {
+    let start = Instant::now();
+    let (client, server) = pair(start, Arc::new(*config), 8 << 10, mtu_probes);
+    World::new(start, client, server, wire, rule)
+}
+
+impl Peer {
+    /// The controller of the path.
+    pub(crate) fn tfrc(&mut self) -> Tfrc {
+        let controller: Box<dyn Controller> = stack::controller(self.connection()).clone_box();
+        *controller.into_any().downcast().expect("TFRC")
+    }
+
+    /// The connection.
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        self.established().expect("a connection")
+    }
+}
