@@ -49,8 +49,8 @@ pub unsafe extern "C" fn tfrc_config_set_small_packets(config: *mut Config) -> S
     unsafe { set(config, |settings| settings.packet_size = PacketSize::TfrcSp(TfrcSp::default())) }
 }
 
-/// The profile `balanced`, for paths with the TCPs of today, in place of RFC 5348 alone; its friend is
-/// CUBIC. Both ends take it.
+/// The profile `balanced`, for paths with the TCPs of today, in place of RFC 5348 alone; its friend
+/// is CUBIC. Both ends take it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_config_set_balanced(config: *mut Config) -> Status {
     // SAFETY: a handle of this library, says the header.

@@ -167,8 +167,8 @@ impl OfRun<'_> {
         Ok(members.into_iter().map(|i| value(&run.outcome.flows[i], &run.flows[i])).collect())
     }
 
-    /// The end of the first stretch of the run in which the mean goodputs of two groups differ by at
-    /// most a factor, in seconds of the run.
+    /// The end of the first stretch of the run in which the mean goodputs of two groups differ by
+    /// at most a factor, in seconds of the run.
     fn meets(
         &self,
         (a, b): (&str, &str),

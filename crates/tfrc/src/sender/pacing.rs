@@ -47,7 +47,7 @@ impl Pacing {
         }
     }
 
-    /// The same with packets in pairs.
+    /// Packets leave in pairs.
     pub(crate) const fn in_pairs(self, pairs: Pairs) -> Self {
         Self { pairs, ..self }
     }
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(few.next_send(), at(6), "a hundred packets in a round trip are not more");
     }
 
-    /// RFC 5348 §4.6 with pairs: no more than a round-trip time's worth after idleness, whichever of
-    /// a pair was next.
+    /// RFC 5348 §4.6 with pairs: no more than a round-trip time's worth after idleness, whichever
+    /// of a pair was next.
     #[test]
     fn pairs_after_idleness() {
         for before in 1..5 {

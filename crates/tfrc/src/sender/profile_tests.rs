@@ -1,5 +1,5 @@
-//! The profile `balanced` at the sender: no flow of any kind takes more by it than a CUBIC would, or
-//! sends on where RFC 5348 does not.
+//! The profile `balanced` at the sender: no flow of any kind takes more by it than a CUBIC would,
+//! or sends on where RFC 5348 does not.
 
 use super::tests::{RTT, feedback_with, rate};
 use super::*;
@@ -43,7 +43,7 @@ fn rates(sender: &mut Sender, losses: &[f64]) -> Vec<f64> {
     for (p, ms) in losses.iter().zip((100..).step_by(100)) {
         let sent = times(sender, ms - 100, ms).len();
         let new = if *p > 0.0 { LossReport::NewLossEvent } else { LossReport::NoNewLoss };
-        feedback_with(sender, ms, 10_000.0 * f64::from(u32::try_from(sent).unwrap_or(0)), *p, new);
+        feedback_with(sender, ms, 10_000.0 * f64::from(tfrc_units::saturating::<u32>(sent)), *p, new);
         all.push(sender.allowed_rate().bytes_per_sec());
     }
     all
@@ -169,8 +169,8 @@ fn pairs_while_there_are_more_than_three() {
     assert!(per_rtt < 3.0 && twins == 0, "{per_rtt}, {twins}");
 }
 
-/// Collapse: without reports, and at a loss rate at which the equation gives next to nothing, X falls
-/// as RFC 5348's does; the breaker strikes at the same moment, but for a gap between packets.
+/// Collapse: without reports, and at a loss rate at which the equation gives next to nothing, X
+/// falls as RFC 5348's does; the breaker strikes at the same moment, but for a gap between packets.
 #[test]
 fn collapse_ends_it_as_without_the_profile() {
     let silent = |profile| {

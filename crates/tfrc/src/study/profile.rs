@@ -9,7 +9,7 @@ use tfrc_units::schema::JsonSchema;
 use super::{Choices, Pairs};
 use crate::equation::{Friend, RtoPolicy};
 
-/// What the retransmission timeout of Linux has above the round-trip time, at least.
+/// The least part of Linux's retransmission timeout above the round-trip time.
 const LEAST_MARGIN: Duration = Duration::from_millis(200);
 
 /// A set of choices on top of a [`Revision`](super::Revision). `docs/fairness.md` has what each of
@@ -22,9 +22,9 @@ pub enum Profile {
     /// None: the algorithm is that of its revision, RFC 5348 unless another is named.
     #[default]
     Rfc5348,
-    /// For paths with the TCPs of today: `friend` is CUBIC, t_RTO that of Linux, and packets leave in
-    /// pairs while a round-trip time has more than three. Not RFC 5348: next to a Reno it takes what
-    /// a CUBIC would take.
+    /// For paths with the TCPs of today: `friend` is CUBIC, t_RTO that of Linux, and packets leave
+    /// in pairs while a round-trip time has more than three. Not RFC 5348: next to a Reno it takes
+    /// what a CUBIC would take.
     Balanced,
 }
 
