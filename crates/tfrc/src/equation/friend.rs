@@ -89,7 +89,7 @@ mod tests {
     /// The greater of both; they meet at p = 0.55·R³ with R in seconds.
     #[test]
     fn the_greater_of_both() {
-        let meeting = |rtt: f64| (CUBIC * CUBIC * 2.0 / 3.0).powi(2) * rtt.powi(3);
+        let meeting = |rtt: f64| libm::pow(CUBIC * CUBIC * 2.0 / 3.0, 2.0) * libm::pow(rtt, 3.0);
         assert!((meeting(1.0) / 0.548 - 1.0).abs() < 1e-3);
         for (rtt_ms, rtt) in [(10, 0.01), (100, 0.1), (500, 0.5)] {
             let at = meeting(rtt);

@@ -1,6 +1,8 @@
 //! The profile `balanced` at the sender: no flow of any kind takes more by it than a CUBIC would,
 //! or sends on where RFC 5348 does not.
 
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
 use super::tests::{RTT, feedback_with, rate};
 use super::*;
 use crate::config::{SegmentSize, TfrcSp};
