@@ -352,6 +352,31 @@ typedef uint8_t tfrc_ecn;
 #endif // __cplusplus
 
 /**
+ * The TCP to be friendly to.
+ */
+enum tfrc_friend
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint8_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Reno, the TCP of RFC 5348.
+   */
+  TFRC_FRIEND_RENO = 0,
+  /**
+   * CUBIC (RFC 9438).
+   */
+  TFRC_FRIEND_CUBIC = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tfrc_friend tfrc_friend;
+#else
+typedef uint8_t tfrc_friend;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * The end that finds the losses.
  */
 enum tfrc_losses
@@ -800,6 +825,18 @@ tfrc_status tfrc_config_set_segment(struct tfrc_config *config, uint32_t bytes);
  * per second of a TCP with large ones.
  */
 tfrc_status tfrc_config_set_small_packets(struct tfrc_config *config);
+
+/**
+ * The profile `balanced`, for paths with the TCPs of today, in place of RFC 5348 alone; its friend is
+ * CUBIC. Both ends take it.
+ */
+tfrc_status tfrc_config_set_balanced(struct tfrc_config *config);
+
+/**
+ * The TCP to be friendly to, a `tfrc_friend`: Reno by default, CUBIC after
+ * `tfrc_config_set_balanced`. Both ends take the same.
+ */
+tfrc_status tfrc_config_set_friend(struct tfrc_config *config, uint8_t friend_);
 
 /**
  * The application's own limit, bit/s, above zero; `INFINITY` for none.

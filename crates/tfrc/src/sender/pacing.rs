@@ -47,7 +47,7 @@ impl Pacing {
         }
     }
 
-    /// Pacing as before, with packets in pairs.
+    /// Packets leave in pairs.
     pub(crate) const fn in_pairs(self, pairs: Pairs) -> Self {
         Self { pairs, ..self }
     }

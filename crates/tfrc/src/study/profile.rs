@@ -9,7 +9,7 @@ use tfrc_units::schema::JsonSchema;
 use super::{Choices, Pairs};
 use crate::equation::{Friend, RtoPolicy};
 
-/// Least margin of Linux's retransmission timeout over the round-trip time.
+/// The least part of Linux's retransmission timeout above the round-trip time.
 const LEAST_MARGIN: Duration = Duration::from_millis(200);
 
 /// A set of choices on top of a [`Revision`](super::Revision). `docs/fairness.md` has what each of

@@ -39,7 +39,7 @@ pub(super) type Values = BTreeMap<String, f64>;
 /// One algorithm on all of its points.
 pub(super) type Course = BTreeMap<Point, Values>;
 
-/// The TCP whose equation an algorithm obeys, for its band.
+/// The TCP of an algorithm's equation, for its band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obeys {
     Reno,
@@ -80,12 +80,18 @@ impl Laboratory {
                 other => return Err(format!("`{other}` is not an experiment of fairness")),
             }
         }
-        // The profile told its friend is two variants of the map.
-        let mut told = Course::new();
-        for name in ["told-reno", "told-cubic"] {
-            told.extend(laboratory.map.get(name).cloned().unwrap_or_default());
+        // The profile told its friend is two variants of the map; so is that without its t_RTO.
+        for (name, next_to_sack, next_to_cubic) in
+            [("told", "told-reno", "told-cubic"), ("no-rto", "pairs", "pairs-cubic")]
+        {
+            let of = |variant: &str, tcp: &str| {
+                let points = laboratory.map.get(variant).into_iter().flatten();
+                points.filter(|(point, _)| point.tcp == tcp).map(|(p, v)| (p.clone(), v.clone())).collect()
+            };
+            let mut both: Course = of(next_to_sack, "sack");
+            both.append(&mut of(next_to_cubic, "cubic"));
+            laboratory.map.insert(name.to_owned(), both);
         }
-        laboratory.map.insert("told".to_owned(), told);
         Ok(laboratory)
     }
 

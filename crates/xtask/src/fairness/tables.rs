@@ -73,9 +73,10 @@ fn median(values: &[f64]) -> String {
     values.get(values.len() / 2).map_or("–".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// The TCP that an algorithm of this name obeys next to another.
+/// The equation that an algorithm of this name obeys next to a TCP.
 fn obeys(name: &str, point: &Point) -> Obeys {
-    let cubic = matches!(name, "friend-cubic" | "harm") || (name == "told" && point.tcp == "cubic");
+    let cubic = matches!(name, "friend-cubic" | "harm")
+        || (matches!(name, "told" | "no-rto") && point.tcp == "cubic");
     if cubic { Obeys::Cubic } else { Obeys::Reno }
 }
 
@@ -141,7 +142,7 @@ fn today(of: &Laboratory) -> String {
     };
     let _ = writeln!(
         out,
-        "\nPlaces in which both peers are within a factor of two: {} by RFC 5348, {} by the profile.",
+        "\nPlaces in which both peers are within a factor of two: {} by RFC 5348,\n{} by the profile.",
         both("rfc5348"),
         both("told")
     );
@@ -194,6 +195,7 @@ fn ablation(of: &Laboratory) -> String {
         ("pairs", "pairs above 3 packets"),
         ("pairs-4", "pairs above 4 packets"),
         ("friend-cubic", "CUBIC's equation"),
+        ("no-rto", "balanced without t_RTO, told its friend"),
         ("told", "balanced, told its friend"),
     ];
     let Some(common) = of.map.get("pairs") else { return String::new() };
@@ -279,7 +281,7 @@ fn fresh(of: &Laboratory) -> String {
         let least = parts.iter().copied().fold(f64::INFINITY, f64::min);
         let _ = writeln!(
             out,
-            "\nHarm on {title}: a SACK gets at least half of what it gets next to CUBIC at {good} of {} points; \
+            "\nHarm on {title}: at {good} of {} points a SACK gets at least half of its part next to CUBIC;\n\
              the least is {least:.2}.",
             parts.len()
         );

@@ -255,7 +255,7 @@ struct Running<'r> {
     running: &'r RunningEmulation<Teller>,
     told: mpsc::Receiver<Moment>,
     now: Moment,
-    /// Packets that links have dropped; `None` if it was too much.
+    /// Packets that links have dropped; `None` if they were too many.
     drops: Option<Vec<DroppedPacket>>,
     /// The running ends of flows, with the flows' names.
     ends: Vec<(String, End)>,
