@@ -27,6 +27,8 @@ pub struct Experiment {
     pub(crate) source: String,
     pub(crate) world: World,
     pub(crate) must_agree: bool,
+    /// It takes hours.
+    pub(crate) long: bool,
     /// Seeds for each point; of the first step if there is a rule.
     pub(crate) runs: u32,
     /// The paper's rule for more seeds, unless this experiment has a number of its own.
@@ -204,6 +206,7 @@ impl Experiment {
             source: raw.source,
             world: raw.world,
             must_agree: raw.must_agree,
+            long: raw.long,
             runs: match (&raw.runs, rule) {
                 (Some(runs), _) => (*runs.get_ref()).max(1),
                 (None, Some(rule)) => rule.least,
@@ -267,6 +270,12 @@ impl Experiment {
     #[must_use]
     pub fn has_emulated_side(&self) -> bool {
         self.emulation.is_some()
+    }
+
+    /// Returns true if it takes hours: `all` leaves it out but for `--quick`.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.long
     }
 
     /// Returns true if the experiment must agree.

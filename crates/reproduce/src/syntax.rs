@@ -17,6 +17,9 @@ pub(crate) struct Experiment {
     pub(crate) world: World,
     #[serde(default)]
     pub(crate) must_agree: bool,
+    /// It takes hours: `all` leaves it out.
+    #[serde(default)]
+    pub(crate) long: bool,
     pub(crate) runs: Option<Spanned<u32>>,
     /// Why a fixed number of seeds takes the place of the paper's rule.
     pub(crate) runs_reason: Option<String>,

@@ -17,7 +17,8 @@ use super::sim::shard;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ReproduceArgs {
     /// The beginnings of experiments' ids, such as rfc4828 or sigcomm2000/fig-0; a figure's number
-    /// at the conference, such as sigcomm/figure-9; `all`; or `list` to name them
+    /// at the conference, such as sigcomm/figure-9; `all` but those that take hours; or `list` to
+    /// name them
     #[arg(value_name = "ID-PREFIX", required = true)]
     pub wanted: Vec<String>,
     /// Where to run: virtual time, or the emulated sides of experiments in real time with the

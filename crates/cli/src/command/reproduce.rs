@@ -33,7 +33,14 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.wanted.iter().any(|wanted| wanted == "list") {
         return list(args, &library);
     }
-    let experiments = library::load(library.root(), &args.wanted).map_err(told)?;
+    let mut experiments = library::load(library.root(), &args.wanted).map_err(told)?;
+    if args.wanted == ["all"] && !args.quick {
+        let left_out = experiments.extract_if(.., |one| one.is_long());
+        let ids: Vec<String> = left_out.map(|one| one.id().to_owned()).collect();
+        if !ids.is_empty() {
+            eprintln!("left out, as they take hours: {}; name them to run them", ids.join(", "));
+        }
+    }
     if args.record && experiments.iter().any(|one| library.has_unpacked(one)) {
         return Err(Failure::usage(
             "--record writes next to the experiments, and the built-in ones are not files",
