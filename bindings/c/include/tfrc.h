@@ -827,8 +827,8 @@ tfrc_status tfrc_config_set_segment(struct tfrc_config *config, uint32_t bytes);
 tfrc_status tfrc_config_set_small_packets(struct tfrc_config *config);
 
 /**
- * The profile `balanced`, for paths with the TCPs of today, in place of RFC 5348 alone; its friend is
- * CUBIC. Both ends take it.
+ * The profile `balanced`, for paths with the TCPs of today, in place of RFC 5348 alone; its friend
+ * is CUBIC. Both ends take it.
  */
 tfrc_status tfrc_config_set_balanced(struct tfrc_config *config);
 
