@@ -5,7 +5,8 @@ use tfrc_reproduce::{Prepared, Wanted, World, library};
 
 /// Emulated runs of all experiments in the full form; identical ones count once: 486 of the matrix,
 /// 35 of sigcomm2000 without Figure 6 but for 3 that Figures 9 and 10 share, 18 of Figure 6, 21 of
-/// rhee-xu, 18 of grieco-mascolo, 6 of rfc4828, 6 of gtfrc; 3 of each of the kernel's 60 and 77 rows.
+/// rhee-xu, 18 of grieco-mascolo, 6 of rfc4828, 6 of gtfrc; 3 of each of the 60 and 77 rows of
+/// kernel.
 const RUNS: usize = 486 + 35 + 3 + 18 + 21 + 18 + 6 + 6 + 3 * (60 + 77);
 
 #[test]
