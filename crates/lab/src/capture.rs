@@ -1,16 +1,17 @@
 //! Simulated packets as IPv4 packets, as a capture at the sender of each flow has them.
 //!
-//! The sender of flow 1 has the address 10.0.0.1, its receiver 11.0.0.1. Headers are whole, data
-//! are left out but for DCCP's, and each packet keeps the length that it had on the links.
+//! Flow n, counted from 0, has the addresses 10.0.0.n (sender) and 11.0.0.n (receiver). Headers are
+//! whole, data are left out but for DCCP's, and each packet keeps the length that it had on the
+//! links.
 //!
-//! | flow | packets |
-//! | --- | --- |
-//! | DCCP | protocol 33, byte for byte |
-//! | TCP | RFC 9293, with SACK, timestamps in milliseconds and ECN; a connection begins at number 0 |
-//! | `ping` | ICMP echo (RFC 792) |
-//! | TFRC data | UDP; sequence number, time of sending and R in microseconds (RFC 5348 §3.2.1), four bytes each |
-//! | TFRC feedback | UDP; newest sequence number, t_delay in microseconds, X_recv in byte/s, 1/p in packets (0 for none) (RFC 5348 §3.2.2), four bytes each |
-//! | any other | UDP; its number, eight bytes |
+//! * DCCP: protocol 33, byte for byte.
+//! * TCP (RFC 9293): with SACK, timestamps in milliseconds and ECN; connections begin at number 0.
+//! * `ping`: ICMP echo (RFC 792).
+//! * TFRC data (RFC 5348 §3.2.1), in UDP: sequence number, time of sending and R in microseconds,
+//!   four bytes each.
+//! * TFRC feedback (§3.2.2), in UDP: newest sequence number, t_delay in microseconds, X_recv in
+//!   byte/s, 1/p in packets (0 for none), four bytes each.
+//! * Any other: UDP, and its number in eight bytes.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
