@@ -1,6 +1,6 @@
 //! The tables of `docs/fairness.md`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::points::{Course, Laboratory, Obeys, Point, Values};
@@ -101,21 +101,19 @@ fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// RFC 5348 and the profile over the whole map.
-fn today(of: &Laboratory) -> String {
-    let columns = [
-        "algorithm",
-        "next to",
-        "within two",
-        "in band",
-        "median, 90 %, worst factor",
-        "variation over TCP's",
-    ];
+/// RFC 5348 and the profile next to each TCP, over the points `among` a set's.
+fn next_to_each(
+    of: &Laboratory,
+    set: &BTreeMap<String, Course>,
+    variation: &str,
+    among: &dyn Fn(&Point) -> bool,
+) -> String {
+    let columns = ["algorithm", "next to", "within two", "in band", "median, 90 %, worst factor", variation];
     let mut out = head(&columns);
     for (name, title) in [("rfc5348", "RFC 5348"), ("told", "balanced, told its friend")] {
-        let Some(course) = of.map.get(name) else { continue };
+        let Some(course) = set.get(name) else { continue };
         for tcp in ["sack", "cubic"] {
-            let tally = tally(of, course, name, &|point| point.tcp == tcp && is_common(of, point));
+            let tally = tally(of, course, name, &|point| point.tcp == tcp && among(point));
             out += &row(&[
                 title.to_owned(),
                 tcp.to_uppercase(),
@@ -126,6 +124,13 @@ fn today(of: &Laboratory) -> String {
             ]);
         }
     }
+    out
+}
+
+/// RFC 5348 and the profile over the whole map.
+fn today(of: &Laboratory) -> String {
+    let common = |point: &Point| is_common(of, point);
+    let mut out = next_to_each(of, &of.map, "variation over TCP's", &common);
     let both = |name: &str| {
         let Some(course) = of.map.get(name) else { return "–".to_owned() };
         let places: BTreeSet<Point> = course
@@ -248,29 +253,7 @@ fn number(text: &str) -> u64 {
 
 /// The bars on the fresh set, and the harm to SACK on both sets.
 fn fresh(of: &Laboratory) -> String {
-    let columns = [
-        "algorithm",
-        "next to",
-        "within two",
-        "in band",
-        "median, 90 %, worst factor",
-        "variation, 4 + 4 flows",
-    ];
-    let mut out = head(&columns);
-    for (name, title) in [("rfc5348", "RFC 5348"), ("told", "balanced, told its friend")] {
-        let Some(course) = of.fresh.get(name) else { continue };
-        for tcp in ["sack", "cubic"] {
-            let tally = tally(of, course, name, &|point| point.tcp == tcp);
-            out += &row(&[
-                title.to_owned(),
-                tcp.to_uppercase(),
-                tally.share(tally.in_two),
-                tally.share(tally.in_band),
-                tally.distances(),
-                median(&tally.variation),
-            ]);
-        }
-    }
+    let mut out = next_to_each(of, &of.fresh, "variation, 4 + 4 flows", &|_| true);
     for (set, title) in [(&of.map, "the map"), (&of.fresh, "the fresh set")] {
         let Some(course) = set.get("harm") else { continue };
         let part = |(point, values): (&Point, &Values)| {
