@@ -99,7 +99,7 @@ pub(crate) struct Bridge {
     times: BTreeMap<LinkId, Duration>,
     /// All wires were looked at then, and those without packets were empty.
     looked: Instant,
-    capture: Option<LinkCapture>,
+    capture: LinkCapture,
     batch: Option<FrameBatch>,
 }
 
@@ -118,7 +118,7 @@ impl Bridge {
         flows: Vec<FlowPath>,
         hosts: &BTreeMap<NodeId, NodeId>,
         rates: impl Iterator<Item = (LinkId, f64)>,
-        capture: Option<LinkCapture>,
+        capture: LinkCapture,
     ) -> Result<Self, SandboxError> {
         let unknown = |_| SandboxError::set_up("gateway")(io::Error::other("a node of another network"));
         let mut wire_of = BTreeMap::new();
@@ -184,7 +184,7 @@ impl Bridge {
         // Without slack the kernel wakes within some tens of microseconds.
         let _ = nix::sys::prctl::set_timerslack(1);
         system::run_first();
-        if self.capture.is_some() {
+        if !self.capture.is_empty() {
             LinkCapture::begin(&mut self.engine);
         }
         let mut look = Instant::ZERO;
@@ -223,9 +223,7 @@ impl Bridge {
         }
         observer.look(clock.now(), &self.engine, &self.traffic);
         let shortest = self.shortest_round_trip();
-        if let Some(capture) = self.capture {
-            capture.finish()?;
-        }
+        self.capture.finish()?;
         Ok(Fidelity { shortest_round_trip: shortest, ..self.meter.fidelity() })
     }
 
@@ -335,8 +333,8 @@ impl Bridge {
         {
             target.copy_from_slice(&wire.hardware);
         }
-        if let Some(capture) = &mut self.capture {
-            capture.entered(bytes.get(skip..).unwrap_or_default());
+        if !self.capture.is_empty() {
+            self.capture.entered(bytes.get(skip..).unwrap_or_default());
         }
         let payload = WirePacket { bytes, late };
         let (size, ecn) = (header.length, header.ecn);
@@ -366,8 +364,8 @@ impl Bridge {
                 }
             }
         }
-        if let Some(capture) = &mut self.capture {
-            capture.look(&mut self.engine)?;
+        if !self.capture.is_empty() {
+            self.capture.look(&mut self.engine)?;
         }
         for (number, mut leaving) in out.into_iter().enumerate() {
             if !leaving.is_empty() {

@@ -1,19 +1,22 @@
-//! Packets of one link of a running emulation, as a capture file.
+//! Packets of links of a running emulation, as capture files.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use tfrc_net::pcap::{LinkType, Writer};
+use tfrc_net::pcap::{LinkType, Writer as Pcap};
 use tfrc_sim::LinkId;
 use tfrc_sim::trace::{Happening, Tracing};
 
 use crate::bridge::WireEngine;
 
-/// Capture of the packets that join the queue of a link, each at that time. Dropped packets are not
-/// in it.
+/// A file in the making.
+type Writer = Pcap<Box<dyn Write + Send>>;
+
+/// Capture of the packets that join the queues of links, each at that time, a file for each link.
+/// Dropped packets are not in it.
+#[derive(Default)]
 pub struct LinkCapture {
-    link: LinkId,
-    writer: Writer<Box<dyn Write + Send>>,
+    files: BTreeMap<LinkId, Writer>,
     /// Packets on their way, by the engine's number of them.
     packets: BTreeMap<u64, Box<[u8]>>,
     next: u64,
@@ -21,17 +24,23 @@ pub struct LinkCapture {
 
 impl std::fmt::Debug for LinkCapture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LinkCapture").field("link", &self.link).finish_non_exhaustive()
+        f.debug_struct("LinkCapture").field("links", &self.files.keys()).finish_non_exhaustive()
     }
 }
 
 impl LinkCapture {
-    /// Captures the packets of `link` as a pcap file of raw IP packets.
+    /// Captures the packets of `link` as a pcap file of raw IP packets, in place of a former file.
     ///
     /// # Errors
     /// If the head of the file cannot be written.
-    pub fn new(link: LinkId, out: Box<dyn Write + Send>) -> io::Result<Self> {
-        Ok(Self { link, writer: Writer::new(out, LinkType::Raw)?, packets: BTreeMap::new(), next: 0 })
+    pub fn add(&mut self, link: LinkId, out: Box<dyn Write + Send>) -> io::Result<()> {
+        self.files.insert(link, Writer::new(out, LinkType::Raw)?);
+        Ok(())
+    }
+
+    /// True if no link is captured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
 
     /// Has the engine report what happens to packets.
@@ -50,11 +59,11 @@ impl LinkCapture {
         for record in engine.take_records() {
             let serial = record.header.serial;
             match record.what {
-                Happening::Joined(link) if link == self.link => {
-                    if let Some(packet) = self.packets.get(&serial) {
-                        self.writer
-                            .packet(std::time::Duration::from_nanos(record.at.as_nanos()), packet)
-                            .map_err(told)?;
+                Happening::Joined(link) => {
+                    if let (Some(file), Some(packet)) = (self.files.get_mut(&link), self.packets.get(&serial))
+                    {
+                        let at = std::time::Duration::from_nanos(record.at.as_nanos());
+                        file.packet(at, packet).map_err(told)?;
                     }
                 }
                 Happening::Dropped(..) | Happening::Received | Happening::Stranded => {
@@ -67,7 +76,7 @@ impl LinkCapture {
     }
 
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.writer.flush().map_err(told)
+        self.files.values_mut().try_for_each(Writer::flush).map_err(told)
     }
 }
 

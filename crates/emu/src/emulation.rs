@@ -43,8 +43,8 @@ pub struct Plan<'a> {
     pub hosts: BTreeMap<NodeId, NodeId>,
     /// How the nodes are joined to the engine.
     pub wire: WireKind,
-    /// A link whose packets are captured.
-    pub capture: Option<LinkCapture>,
+    /// Links whose packets are captured.
+    pub capture: LinkCapture,
 }
 
 /// Most nodes that become namespaces.

@@ -35,7 +35,7 @@ pub struct EmuArgs {
     /// How the nodes are joined to the network
     #[arg(long, value_enum, default_value = "veth")]
     pub wire: WireArg,
-    /// Capture the packets that join the queue of a link
+    /// Capture the packets that join the queue of a link; may be given several times
     #[arg(long, num_args = 2, value_names = ["LINK", "FILE"])]
     pub pcap: Vec<String>,
     /// Read a job of `tfrc reproduce` from standard input, write its result to standard output
@@ -64,6 +64,11 @@ impl EmuArgs {
     pub fn commands(&self) -> Vec<AtNode> {
         let pairs = self.at.chunks_exact(2);
         pairs.map(|pair| AtNode { node: pair[0].clone(), command: pair[1].clone() }).collect()
+    }
+
+    /// The links to capture, each with its file.
+    pub(crate) fn captures(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pcap.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
     }
 }
 

@@ -75,7 +75,7 @@ struct Wanted {
     scenario: Scenario,
     commands: Vec<AtNode>,
     wire: WireKind,
-    capture: Option<(LinkId, PathBuf)>,
+    captures: Vec<(LinkId, PathBuf)>,
 }
 
 impl Wanted {
@@ -86,9 +86,9 @@ impl Wanted {
                 "name a scenario; `tfrc scenario list` has those of the program",
             ));
         };
-        let pcap = args.pcap.get(1).map(PathBuf::from);
-        let [report, series] = args.output.files();
-        let outputs = [report, series, ("--pcap", &pcap)];
+        let captures: Vec<_> = args.captures().map(|(_, file)| Some(PathBuf::from(file))).collect();
+        let mut outputs = args.output.files().to_vec();
+        outputs.extend(captures.iter().map(|file| ("--pcap", file)));
         page::check_all(&outputs)?;
         let opened = Opened::new(path)?;
         page::spare(&opened, path, &outputs)?;
@@ -133,23 +133,22 @@ impl Wanted {
             WireArg::Veth => WireKind::Veth,
             WireArg::Tun => WireKind::Tun,
         };
-        let capture = match args.pcap.as_slice() {
-            [link, path] => Some((link_of(&scenario, link)?, PathBuf::from(path))),
-            _ => None,
-        };
-        Ok(Self { scenario, commands, wire, capture })
+        let captures = args.captures().map(|(link, file)| Ok((link_of(&scenario, link)?, file.into())));
+        let captures = captures.collect::<Result<_, Failure>>()?;
+        Ok(Self { scenario, commands, wire, captures })
     }
 }
 
 impl Wanted {
     /// Opens what the emulation writes.
     fn setup(&self) -> Result<Setup, Failure> {
-        let capture = self.capture.as_ref().map(|(link, path)| {
+        let mut capture = LinkCapture::default();
+        for (link, path) in &self.captures {
             let told = |error| Failure::io(&path.display(), &error);
             let out = Box::new(BufWriter::new(File::create(path).map_err(told)?));
-            LinkCapture::new(*link, out).map_err(told)
-        });
-        Ok(Setup { wire: self.wire, capture: capture.transpose()? })
+            capture.add(*link, out).map_err(told)?;
+        }
+        Ok(Setup { wire: self.wire, capture })
     }
 }
 

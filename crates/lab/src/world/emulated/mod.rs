@@ -36,8 +36,8 @@ use places::Places;
 pub struct Setup {
     /// How nodes are joined to the engine.
     pub wire: WireKind,
-    /// Capture of a link.
-    pub capture: Option<LinkCapture>,
+    /// Captures of links.
+    pub capture: LinkCapture,
 }
 
 /// The reason why a scenario could not be emulated to its end.
