@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tfrc_lab::agent::{Acknowledged, Allowance, Controller, Lost};
 use tfrc_lab::own::Registry;
@@ -105,11 +106,18 @@ impl Controller for Agent {
     fn allowance(&mut self, now: Instant) -> Allowance {
         let read = |window: &Bound<'_, PyAny>| {
             let answer = window.call1((seconds(now),))?;
-            if let Ok(window) = answer.extract::<f64>() {
-                return Ok(Allowance { window, rate: None });
-            }
-            let (window, rate) = answer.extract::<(f64, f64)>()?;
-            Ok(Allowance { window, rate: Some(Rate::from_bits_per_sec(rate.max(0.0))) })
+            let bits = |rate| (0.0..f64::INFINITY).contains(&rate).then(|| Rate::from_bits_per_sec(rate));
+            let allowance = match (answer.extract::<f64>(), answer.extract::<(f64, f64)>()) {
+                (Ok(window), _) if window.is_finite() => Some(Allowance { window, rate: None }),
+                (_, Ok((window, rate))) if !window.is_nan() => {
+                    bits(rate).map(|rate| Allowance { window, rate: Some(rate) })
+                }
+                _ => None,
+            };
+            allowance.ok_or_else(|| {
+                let text = format!("window returned {answer}: return packets, or (packets, bit/s)");
+                PyValueError::new_err(text)
+            })
         };
         self.call(4, read).unwrap_or(Allowance { window: 1.0, rate: None })
     }
@@ -166,7 +174,7 @@ impl Discipline for Queue {
                     "send" => Taken::Send(number),
                     other => {
                         let text = format!("dequeue cannot {other:?} a packet: drop, mark or send");
-                        return Err(pyo3::exceptions::PyValueError::new_err(text));
+                        return Err(PyValueError::new_err(text));
                     }
                 },
             }))

@@ -17,7 +17,7 @@ use tfrc_lab::statistics;
 use tfrc_lab::watch::{Look, Watch};
 use tfrc_lab::{Outcome, quantities as lab, run_until, series};
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
-use tfrc_scenario::{Plan, Scenario, World};
+use tfrc_scenario::{Plan, Point, Scenario, World};
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, saturating};
 
@@ -424,16 +424,22 @@ fn outcomes<'r>(plan: &'r Plan, results: &'r Results) -> impl Iterator<Item = (P
 
 fn flow_table(plan: &Plan, results: &Results) -> RecordBatch {
     let heads = ["run", "point", "seed"];
-    let mut rows = Rows::new(&heads, &axes(plan), ["id", "kind"], lab::FLOW.iter().map(|one| one.key));
+    let mut rows =
+        Rows::new(&heads, &axes(plan), ["id", "kind", "group"], lab::FLOW.iter().map(|one| one.key));
     for (run, outcome) in outcomes(plan, results) {
-        for flow in &outcome.flows {
+        for (flow, group) in outcome.flows.iter().zip(groups(run.point)) {
             let row = rows.row().count(run.run.into()).count(run.number as u64).count(outcome.seed);
             let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
-            let row = row.word(Some(&flow.id)).word(Some(&flow.kind));
+            let row = row.word(Some(&flow.id)).word(Some(&flow.kind)).word(Some(group));
             lab::FLOW.iter().fold(row, |row, one| row.number((one.of)(flow)));
         }
     }
     rows.finish()
+}
+
+/// The name of the entry of the scenario that each flow belongs to.
+fn groups(point: &Point) -> impl Iterator<Item = &str> {
+    point.scenario.flows.iter().flat_map(|flow| flow.group.ids().map(|_| flow.group.name.as_str()))
 }
 
 fn link_table(plan: &Plan, results: &Results) -> RecordBatch {

@@ -157,6 +157,19 @@ def test_an_exception_ends_the_simulation():
         tfrc.simulate(scenario("{ custom = 'w' }", CUBIC), queues={"w": wrong})
 
 
+@pytest.mark.parametrize("window", [None, "ten", float("inf"), float("nan"), (4,), (4, float("inf")), (4, -1)])
+def test_a_window_that_is_none(window):
+    strange = type("Strange", (Aimd,), {"window": lambda self, now: window})
+    with pytest.raises(ValueError, match="return packets, or"):
+        tfrc.simulate(scenario("'20p'", MINE), agents={"aimd": strange})
+
+
+def test_a_window_without_bounds_ends():
+    huge = type("Huge", (Aimd,), {"window": lambda self, now: 1e308})
+    flow = tfrc.simulate(scenario("'20p'", MINE), agents={"aimd": huge}, set={"duration": "2s", "warmup": "1s"}).json()["flows"][0]
+    assert flow["packet_loss_rate"] > 0.9
+
+
 def test_names_that_are_not_there():
     with pytest.raises(ValueError, match="no controller `aimd`: registered are reno"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"reno": Aimd})

@@ -72,7 +72,8 @@ def test_values_of_set_have_the_types_of_python(program, tmp_path):
 def test_tables_have_the_figures_of_the_document():
     result = tfrc.simulate(TEXT)
     document = result.json()
-    assert result.flows.column_names[:5] == ["run", "point", "seed", "id", "kind"]
+    assert result.flows.column_names[:6] == ["run", "point", "seed", "id", "kind", "group"]
+    assert set(result.flows["group"]) == {"tfrc-1"}
     assert result.flows["id"] == [flow["id"] for flow in document["flows"]]
     for key in ("send_rate_bps", "goodput_bps", "packet_loss_rate", "loss_event_rate", "rtt_s", "cov"):
         assert list(result.flows[key]) == [flow[key] for flow in document["flows"]], key

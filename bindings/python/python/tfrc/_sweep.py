@@ -233,6 +233,10 @@ class _Parquet:
         head = {"run": document["run"], "point": point + 1, "seed": document["seed"]}
         for (name, unit), (_, value) in zip(self._axes, self._points[point]):
             head[name] = value if unit is None else _native.quantity(value)
+        groups = {one["id"] for one in document.get("groups", [])}
+        for flow in document["flows"]:
+            entry, _, number = flow["id"].rpartition("-")
+            flow["group"] = entry if entry in groups and number.isdigit() else flow["id"]
         for kind, rows in self._rows.items():
             rows.extend({**head, **one} for one in document[kind])
         self._waiting += 1
@@ -258,7 +262,7 @@ class _Parquet:
         """The columns of `Simulation.flows` or `Simulation.links`."""
         import pyarrow
 
-        words = ["id", "kind"] if kind == "flows" else ["id"]
+        words = ["id", "kind", "group"] if kind == "flows" else ["id"]
         columns = [(name, pyarrow.uint64()) for name in ("run", "point", "seed")]
         columns += [(name, pyarrow.string() if unit is None else pyarrow.float64()) for name, unit in self._axes]
         columns += [(name, pyarrow.string()) for name in words]

@@ -65,7 +65,7 @@ pub struct Lost {
 /// The part of a flow that its controller decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
-    /// Most packets outstanding, at least 1 in effect; not a number counts as 1.
+    /// Most packets outstanding, from 1 to 1,048,576 in effect; not a number counts as 1.
     pub window: f64,
     /// Most bytes on the wire per time; `None` sends as the window allows.
     pub rate: Option<Rate>,
@@ -103,6 +103,8 @@ const TIMEOUT: TimerKey = TimerKey::Second;
 const ACK_BYTES: u32 = 52;
 /// Packets sent later whose acknowledgement shows a loss (RFC 9002 §6.1.1).
 const THRESHOLD: u64 = 3;
+/// A window in effect has at most so many packets: those of a round trip of 10 s at 1 Gbit/s.
+const MOST_OUTSTANDING: f64 = 1_048_576.0;
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(200);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -289,7 +291,8 @@ impl OwnSender {
         let stopped = self.stop.is_some_and(|stop| now >= stop) || self.is_done();
         let mut paced = None;
         // Not a number, or below 1: one packet.
-        let window = if self.allowance.window >= 1.0 { self.allowance.window } else { 1.0 };
+        let window = self.allowance.window;
+        let window = if window >= 1.0 { window.min(MOST_OUTSTANDING) } else { 1.0 };
         while !stopped && self.wants_more() && f64_from_u64(self.outstanding) + 1.0 <= window {
             if self.release > now {
                 paced = Some(self.release);
