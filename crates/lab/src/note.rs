@@ -137,7 +137,8 @@ fn loss_draws(loss: &Loss) -> bool {
 
 fn flow_draws(flow: &Flow) -> bool {
     let lines = [&flow.lines.access, &flow.lines.exit];
-    is_drawn(flow.start)
+    flow.host.is_some()
+        || is_drawn(flow.start)
         || lines.into_iter().flatten().any(|line| is_drawn(line.delay) || queue_draws(&line.queue))
         || matches!(flow.lines.rtt, Some((RoundTrip::Drawn(from), _)) if is_drawn(from))
         || match &flow.kind {

@@ -18,7 +18,7 @@ use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_fro
 
 use super::check::{Checked, Names, positive_time};
 use super::error::{Fault, Mistake};
-use super::syntax::{self, Kind, Spanned, Text};
+use super::syntax::{self, Kind, Overhead, Spanned, Text};
 use super::table::{Table, Tabular};
 use super::written::{Seconds, packet_bytes};
 use super::{
@@ -163,7 +163,17 @@ fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Ch
             size: flow.segment.as_ref().map_or(Ok(PING_BYTES), payload)?,
         }),
     };
-    Ok(Flow { group, from, to, start, stop, lines, kind })
+    let host = match flow.overhead.as_deref() {
+        Some(Overhead::Host(host)) => Some(*host),
+        Some(Overhead::UpTo(_)) | None => None,
+    };
+    Ok(Flow { group, from, to, start, stop, lines, host, kind })
+}
+
+/// The place of an `overhead` that is a time: a measured host is for every kind of flow.
+fn time_of_overhead(flow: &syntax::Flow) -> Option<Range<usize>> {
+    let given = flow.overhead.as_ref()?;
+    matches!(given.get_ref(), Overhead::UpTo(_)).then(|| given.span())
 }
 
 /// Keys of a flow that mean nothing for its kind are mistakes.
@@ -188,7 +198,7 @@ fn idle_keys(flow: &syntax::Flow, kind: Kind) -> Checked<()> {
         ("draws", place(flow.draws.as_ref()), &[Onoff]),
         ("interval", place(flow.interval.as_ref()), &[Ping]),
         ("transfer", place(flow.transfer.as_ref()), &[Tcp, Custom]),
-        ("overhead", place(flow.overhead.as_ref()), &[Tcp]),
+        ("overhead", time_of_overhead(flow), &[Tcp]),
         ("guarantee", place(flow.guarantee.as_ref()), TFRC),
         ("guarantee_start", place(flow.guarantee_start.as_ref()), TFRC),
         ("guarantee_threshold", place(flow.guarantee_threshold.as_ref()), TFRC),
@@ -446,7 +456,10 @@ fn tcp(flow: &syntax::Flow, world: World) -> Checked<TcpFlow> {
         None => Transfer::Unlimited,
         Some(given) => Transfer::Bytes(given.0),
     };
-    let overhead = flow.overhead.as_deref().map_or(Duration::ZERO, |overhead| *overhead);
+    let overhead = match flow.overhead.as_deref() {
+        Some(Overhead::UpTo(time)) => *time,
+        Some(Overhead::Host(_)) | None => Duration::ZERO,
+    };
     Ok(TcpFlow { tcp: tcp_of(flow, world)?, transfer, overhead })
 }
 

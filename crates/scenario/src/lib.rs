@@ -44,7 +44,7 @@ mod web_settings;
 mod written;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tfrc_sim::packet::Precedence;
 use tfrc_sim::queue::Queue;
 use tfrc_sim::tcp::Transfer;
@@ -132,8 +132,25 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// Lines of each flow's own.
     pub lines: Lines,
+    /// The host at both ends, if they act late.
+    pub host: Option<MeasuredHost>,
     /// The kind of flow.
     pub kind: FlowKind,
+}
+
+/// A host whose lateness was measured. It is one machine, and its name says which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum MeasuredHost {
+    /// `tfrc emu` on a virtual machine of two processors with Linux 6.18, five runs at once.
+    #[serde(rename = "emu-vm-6.18")]
+    EmuVm618,
+}
+
+impl MeasuredHost {
+    /// The host of this name.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name)).ok()
+    }
 }
 
 /// Lines of each flow's own.

@@ -21,7 +21,7 @@ use super::table::{self, Table};
 use super::web_settings::WebTraffic;
 pub(super) use super::written::Text;
 use super::written::{Burst, Bytes, Mark, PacketBytes, QueueLimit, Rates, RoundTrips, Seconds};
-use super::{Backlog, LossIntervals, Tcp};
+use super::{Backlog, LossIntervals, MeasuredHost, Tcp};
 
 /// A network, what flows in it, and for how long.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -364,9 +364,9 @@ pub(super) struct Flow {
     pub(super) controller: Option<Spanned<String>>,
     /// Data that a TCP or a `custom` flow sends in all; without end unless given.
     pub(super) transfer: Option<Spanned<Bytes>>,
-    /// A TCP sends later by a random time up to this, which breaks up phase effects; none unless
-    /// given.
-    pub(super) overhead: Option<Spanned<Duration>>,
+    /// A TCP sends later by a random time up to this, or both hosts of any flow act as late as
+    /// measured ones; it breaks up phase effects; none unless given.
+    pub(super) overhead: Option<Spanned<Overhead>>,
     /// A rate that the network has promised (gTFRC); it needs a `dscp` of Assured Forwarding or a
     /// circuit breaker.
     pub(super) guarantee: Option<Spanned<Rate>>,
@@ -385,6 +385,26 @@ pub(super) struct Flow {
     pub(super) tcp: Option<Table<Tcp>>,
     /// The sessions.
     pub(super) web: Option<Table<WebTraffic>>,
+}
+
+/// Time that hosts take: the greatest of a TCP sender, or a measured host.
+#[derive(Debug, Clone, Copy, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Overhead {
+    /// Up to this, uniform, before a TCP sends what it could not send before.
+    UpTo(Duration),
+    /// As late as this host, at both ends.
+    Host(MeasuredHost),
+}
+
+impl<'de> Deserialize<'de> for Overhead {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = String::deserialize(deserializer)?;
+        if let Some(host) = MeasuredHost::from_name(&written) {
+            return Ok(Self::Host(host));
+        }
+        Duration::deserialize(written.into_deserializer()).map(Self::UpTo)
+    }
 }
 
 /// The kinds of flows.

@@ -2,6 +2,7 @@
 
 mod application;
 mod dccp;
+mod late;
 mod meter;
 mod own;
 mod tfrc;
@@ -13,6 +14,7 @@ use tfrc_units::Instant;
 pub(crate) use self::application::Source;
 pub use self::dccp::{DccpHost, Frame};
 pub(crate) use self::dccp::{EndTask, HostSetup, addresses};
+pub use self::late::LateAgent;
 pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
 pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
 pub(crate) use self::tfrc::{FlowLosses, LossEvent, SenderSetup};
@@ -27,6 +29,8 @@ pub(crate) const START: TimerKey = TimerKey::First;
 pub enum Any {
     /// An end of a DCCP connection.
     Dccp(Box<DccpHost>),
+    /// Any of the others on a host that acts late.
+    Late(Box<LateAgent>),
     /// The receiving end of a flow with a controller of the host's own.
     OwnReceiver(Box<OwnReceiver>),
     /// The sending end of one.
@@ -50,12 +54,18 @@ impl Host {
     /// The agent.
     #[must_use]
     pub const fn agent(&self) -> &Any {
-        &self.agent
+        match &self.agent {
+            Any::Late(late) => late.agent(),
+            agent => agent,
+        }
     }
 
     /// The agent, to change it.
     pub const fn agent_mut(&mut self) -> &mut Any {
-        &mut self.agent
+        match &mut self.agent {
+            Any::Late(late) => late.agent_mut(),
+            agent => agent,
+        }
     }
 
     pub(crate) fn meter(&self) -> Option<&Meter> {
@@ -133,33 +143,53 @@ impl Agent for Host {
         {
             meter.arrived(now, &packet.header);
         }
-        match (&mut self.agent, packet.payload) {
-            (Any::Traffic(agent), Payload::Traffic(segment)) => {
+        self.agent.on_packet(now, packet, context);
+    }
+
+    #[inline]
+    fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
+        self.agent.on_timer(now, key, context);
+    }
+}
+
+impl Any {
+    #[inline]
+    fn on_packet(&mut self, now: Instant, packet: Packet<Payload>, context: &mut Context<'_, Payload>) {
+        if let Self::Late(late) = self {
+            late.on_packet(now, packet, context);
+            return;
+        }
+        match (self, packet.payload) {
+            (Self::Traffic(agent), Payload::Traffic(segment)) => {
                 agent.on_packet(now, &packet.header, &segment, context);
             }
-            (Any::TfrcReceiver(agent), Payload::TfrcData(data)) => {
+            (Self::TfrcReceiver(agent), Payload::TfrcData(data)) => {
                 agent.on_data(now, &packet.header, &data, context);
             }
-            (Any::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
+            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
                 agent.on_feedback(now, &report, context);
             }
-            (Any::OwnReceiver(agent), Payload::OwnData(data)) => {
+            (Self::OwnReceiver(agent), Payload::OwnData(data)) => {
                 agent.on_data(now, &packet.header, data, context);
             }
-            (Any::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, ack, context),
-            (Any::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
+            (Self::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, ack, context),
+            (Self::Dccp(agent), Payload::Dccp(frame)) => {
+                agent.on_frame(now, &packet.header, &frame, context);
+            }
             _ => {}
         }
     }
 
+    #[inline]
     fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
-        match &mut self.agent {
-            Any::Dccp(agent) => agent.on_timer(now, context),
-            Any::OwnReceiver(_) => {}
-            Any::OwnSender(agent) => agent.on_timer(now, key, context),
-            Any::TfrcReceiver(agent) => agent.on_timer(now, context),
-            Any::TfrcSender(agent) => agent.on_timer(now, context),
-            Any::Traffic(agent) => agent.on_timer(now, key, context),
+        match self {
+            Self::Dccp(agent) => agent.on_timer(now, context),
+            Self::Late(late) => late.on_timer(now, key, context),
+            Self::OwnReceiver(_) => {}
+            Self::OwnSender(agent) => agent.on_timer(now, key, context),
+            Self::TfrcReceiver(agent) => agent.on_timer(now, context),
+            Self::TfrcSender(agent) => agent.on_timer(now, context),
+            Self::Traffic(agent) => agent.on_timer(now, key, context),
         }
     }
 }

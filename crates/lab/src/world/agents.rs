@@ -14,8 +14,8 @@ use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
 use tfrc_units::{Duration, Rate};
 
 use crate::agent::{
-    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, OwnReceiver, OwnSender, START, SenderSetup, Source,
-    TfrcReceiver, TfrcSender,
+    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, LateAgent, OwnReceiver, OwnSender, START,
+    SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
 use crate::metric::Mean;
 use crate::own::Registry;
@@ -61,7 +61,11 @@ impl Attaching<'_> {
         self.seed.stream(&format!("flow/{}/{what}", self.member.name))
     }
 
-    fn put(&mut self, node: NodeId, agent: Any) -> (AgentId, Address) {
+    fn put(&mut self, node: NodeId, agent: Any, end: &str) -> (AgentId, Address) {
+        let agent = match self.member.flow.host {
+            Some(host) => Any::Late(Box::new(LateAgent::new(agent, host, self.stream(end)))),
+            None => agent,
+        };
         let id =
             self.engine.attach(node, agent.into()).expect("a scenario's flows join nodes of its network");
         (id, self.engine.address(id).expect("just attached"))
@@ -69,9 +73,9 @@ impl Attaching<'_> {
 
     /// Puts the receiver on its node, then the sender that `sender` makes for the receiver's place.
     fn both(&mut self, receiver: Any, sender: impl FnOnce(&Self, Address) -> Any) -> (Ends, AgentId) {
-        let (receiver, place) = self.put(self.member.to, receiver);
+        let (receiver, place) = self.put(self.member.to, receiver, RECEIVER);
         let sender = sender(self, place);
-        let (sender, _) = self.put(self.member.from, sender);
+        let (sender, _) = self.put(self.member.from, sender, SENDER);
         (Ends { sender, receiver }, sender)
     }
 
@@ -178,7 +182,8 @@ impl Attaching<'_> {
     fn web(&mut self, web: &WebFlow) -> (Ends, AgentId) {
         let settings = simulated(&web.tcp);
         let server = WebServer::new(&settings, web.traffic.think);
-        let (sender, place) = self.put(self.member.from, Any::Traffic(Traffic::WebServer(Box::new(server))));
+        let (sender, place) =
+            self.put(self.member.from, Any::Traffic(Traffic::WebServer(Box::new(server))), SENDER);
         let client = WebClient::new(WebSetup {
             settings,
             sessions: web.traffic.sessions,
@@ -193,10 +198,15 @@ impl Attaching<'_> {
             stop: self.member.flow.stop,
             stream: self.stream("sessions"),
         });
-        let (receiver, _) = self.put(self.member.to, Any::Traffic(Traffic::WebClient(Box::new(client))));
+        let (receiver, _) =
+            self.put(self.member.to, Any::Traffic(Traffic::WebClient(Box::new(client))), RECEIVER);
         (Ends { sender, receiver }, receiver)
     }
 }
+
+/// Streams that draw how late the hosts act.
+const SENDER: &str = "late sender";
+const RECEIVER: &str = "late receiver";
 
 /// The settings of a TCP of the simulator.
 fn simulated(tcp: &Tcp) -> Settings {

@@ -180,6 +180,7 @@ fn competitors(scenario: &Scenario, starts: &[Duration], link_rate: Rate) -> Vec
         start: Distribution::Constant(start.as_secs_f64()),
         stop: None,
         lines: Lines::default(),
+        host: None,
         kind: FlowKind::Tcp(Box::new(tcp.clone())),
     };
     starts.iter().zip(0..).map(flow).collect()
