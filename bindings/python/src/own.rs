@@ -166,7 +166,11 @@ impl Discipline for Queue {
             if answer.is_none() {
                 return Ok(None);
             }
-            Ok(Some(match answer.extract()? {
+            let wrong = |_: PyErr| {
+                let text = format!("dequeue returned {answer}: return a number, (number, word) or None");
+                PyValueError::new_err(text)
+            };
+            Ok(Some(match answer.extract().map_err(wrong)? {
                 Answer::Number(number) => Taken::Send(number),
                 Answer::Treated(number, word) => match word.as_str() {
                     "drop" => Taken::Drop(number),
@@ -184,6 +188,12 @@ impl Discipline for Queue {
             self.methods = None;
         }
         value.flatten()
+    }
+
+    fn mistaken(&mut self, number: u64) {
+        let text = format!("dequeue returned {number}, which is not in the queue (any more)");
+        self.raised.value::<()>(Err(PyValueError::new_err(text)));
+        self.methods = None;
     }
 }
 

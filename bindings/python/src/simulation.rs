@@ -144,16 +144,17 @@ pub(crate) fn quantities() -> BTreeMap<&'static str, Vec<&'static str>> {
 /// A point: the name of each sweep, and the label of its value there.
 type Labels = Vec<(String, String)>;
 
-/// The points of a scenario.
+/// The points of a scenario, and at each the entry of the scenario that each flow belongs to.
 #[pyfunction]
 pub(crate) fn points(
     py: Python<'_>,
     kind: &str,
     written: &str,
     changes: Vec<String>,
-) -> PyResult<Vec<Labels>> {
+) -> PyResult<(Vec<Labels>, Vec<Vec<String>>)> {
     let (_, plan) = planned(py, kind, written, changes)?;
-    Ok(plan.points.into_iter().map(|point| point.at).collect())
+    let entries = plan.points.iter().map(|point| groups(point).map(str::to_owned).collect()).collect();
+    Ok((plan.points.into_iter().map(|point| point.at).collect(), entries))
 }
 
 /// The keys of the first `runs` runs of a scenario without sweeps, by all that determines what each

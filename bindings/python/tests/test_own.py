@@ -170,6 +170,13 @@ def test_a_window_without_bounds_ends():
     assert flow["packet_loss_rate"] > 0.9
 
 
+@pytest.mark.parametrize("answer", [999_999, -1, "x", (1, 2)])
+def test_a_queue_that_returns_what_it_does_not_have(answer):
+    wrong = type("Wrong", (Tail,), {"dequeue": lambda self, now: answer})
+    with pytest.raises(ValueError, match="dequeue returned"):
+        tfrc.simulate(scenario("{ custom = 'w' }", CUBIC), queues={"w": wrong})
+
+
 def test_names_that_are_not_there():
     with pytest.raises(ValueError, match="no controller `aimd`: registered are reno"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"reno": Aimd})

@@ -452,15 +452,23 @@ fn tcp_of(flow: &syntax::Flow, world: World) -> Checked<Tcp> {
 }
 
 fn tcp(flow: &syntax::Flow, world: World) -> Checked<TcpFlow> {
-    let transfer = match &flow.transfer {
-        None => Transfer::Unlimited,
-        Some(given) => Transfer::Bytes(given.0),
-    };
+    let transfer = transfer(flow)?.map_or(Transfer::Unlimited, Transfer::Bytes);
     let overhead = match flow.overhead.as_deref() {
         Some(Overhead::UpTo(time)) => *time,
         Some(Overhead::Host(_)) | None => Duration::ZERO,
     };
     Ok(TcpFlow { tcp: tcp_of(flow, world)?, transfer, overhead })
+}
+
+/// Bytes of a transfer, if it has an end.
+fn transfer(flow: &syntax::Flow) -> Checked<Option<u64>> {
+    match &flow.transfer {
+        Some(given) if given.0 == 0 => {
+            let what = "a transfer of nothing has no end";
+            Err(Mistake::new(Fault::Range, given.span(), what, "not above zero").hint("from 1B"))
+        }
+        given => Ok(given.as_ref().map(|bytes| bytes.0)),
+    }
 }
 
 fn web(flow: &syntax::Flow, world: World) -> Checked<WebFlow> {
@@ -479,7 +487,7 @@ fn own(flow: &syntax::Flow, world: World) -> Checked<OwnFlow> {
         controller: controller.get_ref().clone(),
         segment: flow.segment.as_ref().map_or(Ok(SEGMENT_BYTES), payload)?,
         header: flow.header.as_ref().map_or(TCP_HEADER_BYTES, |bytes| bytes.0),
-        transfer: flow.transfer.as_ref().map(|bytes| bytes.0),
+        transfer: transfer(flow)?,
         ecn: flow.ecn.as_deref().map_or(Ecn::NotEct, |switch| (*switch).into()),
     })
 }

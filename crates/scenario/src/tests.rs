@@ -269,3 +269,33 @@ fn all_mistakes_of_a_file_are_shown() {
         delay = '1ms'\nqueue = '5p'\n";
     assert_eq!(shown(missed), "5");
 }
+
+#[test]
+fn a_transfer_has_a_byte_at_least() {
+    let text = |bytes: &str| {
+        format!(
+            "duration = '9s'\nnodes = ['a', 'b']\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '1ms'\n\
+             [[flow]]\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\ntransfer = '{bytes}'\n"
+        )
+    };
+    assert!(Scenario::parse("one.toml", &text("1B")).is_ok());
+    let none = Scenario::parse("none.toml", &text("0B")).unwrap_err();
+    assert!(none.to_string().contains("nothing"), "{none}");
+}
+
+/// A measured host is for flows of every kind, a time for TCP alone.
+#[test]
+fn hosts_are_late_under_any_flow() {
+    let text = |kind: &str, overhead: &str| {
+        format!(
+            "duration = '9s'\nnodes = ['a', 'b']\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '1ms'\n\
+             [[flow]]\nkind = '{kind}'\nfrom = 'a'\nto = 'b'\noverhead = '{overhead}'\n"
+        )
+    };
+    for kind in ["tcp", "tfrc", "dccp", "ping"] {
+        let found = Scenario::parse("late.toml", &text(kind, "emu-vm-6.18"));
+        assert!(found.is_ok_and(|one| one.flows[0].host.is_some()), "{kind}");
+        assert_eq!(Scenario::parse("late.toml", &text(kind, "1ms")).is_ok(), kind == "tcp", "{kind}");
+    }
+    assert!(Scenario::parse("late.toml", &text("tcp", "another-vm")).is_err());
+}

@@ -74,12 +74,12 @@ def sweep(
         raise ValueError("a sweep has an axis, and runs at each point")
     kind, text = source(scenario, absolute=True)
     changes = [assignment(path, value) for path, value in (set or {}).items()]
-    own = _native.points(kind, text, changes)
+    own, _ = _native.points(kind, text, changes)
     if len(own) != 1 or own[0]:
         raise ValueError("the scenario has sweeps of its own: give them as axes")
     whole = [*changes, _sweep_assignment(axes)]
     # Finds mistakes of all points before anything runs.
-    points = _native.points(kind, text, whole)
+    points, groups = _native.points(kind, text, whole)
     tasks = list(_tasks(kind, text, changes, axes, seed, runs, interval))
     done = [""] * len(tasks)
     places: dict[str, list[int]] = {}
@@ -87,7 +87,7 @@ def sweep(
         places.setdefault(task.key, []).append(place)
     # The cache has outcomes without their course.
     store = _Store(_folder(cache) if interval is None else None)
-    with closing(_Parquet(out, points, runs)) as parquet:
+    with closing(_Parquet(out, points, groups, runs)) as parquet:
 
         def keep(key: str, outcome: str) -> None:
             for place in places[key]:
@@ -213,10 +213,14 @@ class _Parquet:
     """Figures of flows and links as Parquet, written while they come; nothing without a folder."""
 
     def __init__(
-        self, folder: Optional[Folder], points: list[list[tuple[str, str]]], runs: int
+        self,
+        folder: Optional[Folder],
+        points: list[list[tuple[str, str]]],
+        groups: list[list[str]],
+        runs: int,
     ) -> None:
         self._folder = None if folder is None else Path(folder)
-        self._points, self._runs = points, runs
+        self._points, self._groups, self._runs = points, groups, runs
         self._axes = _native.axes_of_points(points)
         self._rows: dict[str, list[dict[str, Any]]] = {"flows": [], "links": []}
         self._writers: dict[str, Any] = {}
@@ -233,10 +237,8 @@ class _Parquet:
         head = {"run": document["run"], "point": point + 1, "seed": document["seed"]}
         for (name, unit), (_, value) in zip(self._axes, self._points[point]):
             head[name] = value if unit is None else _native.quantity(value)
-        groups = {one["id"] for one in document.get("groups", [])}
-        for flow in document["flows"]:
-            entry, _, number = flow["id"].rpartition("-")
-            flow["group"] = entry if entry in groups and number.isdigit() else flow["id"]
+        for flow, group in zip(document["flows"], self._groups[point]):
+            flow["group"] = group
         for kind, rows in self._rows.items():
             rows.extend({**head, **one} for one in document[kind])
         self._waiting += 1

@@ -20,6 +20,11 @@ pub trait Discipline: fmt::Debug + Send {
     /// `None` leaves the line idle until the next packet arrives; so does a number that is not
     /// that of a packet in this queue.
     fn take(&mut self, now: Instant) -> Option<Taken>;
+
+    /// It took a number that is not that of a packet in this queue, to be reported as a mistake.
+    fn mistaken(&mut self, number: u64) {
+        let _ = number;
+    }
 }
 
 /// A packet before a queue.
@@ -158,7 +163,10 @@ impl OwnHold {
         self.woken_by = None;
         while let Some(taken) = self.discipline.take(now) {
             let (Taken::Drop(number) | Taken::Mark(number) | Taken::Send(number)) = taken;
-            let Some(held) = self.held.remove(&number) else { break };
+            let Some(held) = self.held.remove(&number) else {
+                self.discipline.mistaken(number);
+                break;
+            };
             self.waiting.packets = self.waiting.packets.saturating_sub(1);
             self.waiting.bytes = self.waiting.bytes.saturating_sub(held.cost);
             match taken {
