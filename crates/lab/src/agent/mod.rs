@@ -133,21 +133,21 @@ impl Agent for Host {
         {
             meter.arrived(now, &packet.header);
         }
-        match (&mut self.agent, packet.payload) {
+        match (&mut self.agent, &packet.payload) {
             (Any::Traffic(agent), Payload::Traffic(segment)) => {
-                agent.on_packet(now, &packet.header, &segment, context);
+                agent.on_packet(now, &packet.header, segment, context);
             }
             (Any::TfrcReceiver(agent), Payload::TfrcData(data)) => {
-                agent.on_data(now, &packet.header, &data, context);
-            }
-            (Any::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
-                agent.on_feedback(now, &report, context);
-            }
-            (Any::OwnReceiver(agent), Payload::OwnData(data)) => {
                 agent.on_data(now, &packet.header, data, context);
             }
-            (Any::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, ack, context),
-            (Any::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, &frame, context),
+            (Any::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
+                agent.on_feedback(now, report, context);
+            }
+            (Any::OwnReceiver(agent), Payload::OwnData(data)) => {
+                agent.on_data(now, &packet.header, *data, context);
+            }
+            (Any::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, *ack, context),
+            (Any::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, frame, context),
             _ => {}
         }
     }
