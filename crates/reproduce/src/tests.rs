@@ -208,7 +208,7 @@ fn a_damaged_entry_is_measured_again_with_a_warning() {
 fn the_quick_form_is_undetermined() {
     let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
     let (results, total) = run(dir.path(), Wanted { quick: true, ..wanted() }, None);
-    assert_eq!(total, 4);
+    assert_eq!(total, 2);
     let e = &results.experiments[0];
     assert_eq!((e.verdict, e.cells.len()), (ExperimentVerdict::Undetermined, 2));
     assert!(e.reason.contains("fewer than 10 seeds"), "{}", e.reason);

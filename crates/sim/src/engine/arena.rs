@@ -52,9 +52,11 @@ impl<P> Arena<P> {
 
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Option<Packet<P>> {
-        let packet = self.slots.get_mut(slot.index())?.take()?;
-        self.free.push(slot);
-        Some(packet)
+        let place = self.slots.get_mut(slot.index())?;
+        if place.is_some() {
+            self.free.push(slot);
+        }
+        place.take()
     }
 
     /// Takes a packet out unseen.
