@@ -89,7 +89,9 @@ fn factors(flow: &FlowSummary) -> Option<RateFactors> {
 
 /// True of a quantity for which packets are measured one by one.
 pub(crate) fn is_of_packets(key: &str) -> bool {
-    ["delay_", "queueing_", "jitter_", "complet"].iter().any(|beginning| key.starts_with(beginning))
+    ["delay_", "queueing_", "jitter_", "complet", "tcp_ratio"]
+        .iter()
+        .any(|beginning| key.starts_with(beginning))
 }
 
 /// The quantities of an emulated TCP flow that only formulas ask for.

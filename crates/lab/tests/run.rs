@@ -268,6 +268,19 @@ fn hystart_plus_plus_overshoots_by_less() {
 
 /// The list of loss intervals agrees with the loss event rate measured in the same run, and is
 /// there only if asked for.
+/// A paced segment that is due waits for the overhead of its host, and time goes on meanwhile.
+#[test]
+fn a_paced_tcp_with_an_overhead() {
+    let goodput = |overhead: &str| {
+        let flow = format!(
+            "[[flow]]\nkind = \"tcp\"\nfrom = \"near\"\nto = \"far\"\noverhead = \"{overhead}\"\n\
+             [flow.tcp]\nvariant = \"bbr\"\nsettings = \"linux\"\n"
+        );
+        run(&with_flows(&flow)).flows[0].goodput_bps.unwrap()
+    };
+    close(goodput("100us") / goodput("0s"), 1.0, 0.05);
+}
+
 #[test]
 fn loss_intervals_where_they_are_kept() {
     let text = "duration = '300s'\nwarmup = '20s'\nnodes = ['a', 'b']\n\

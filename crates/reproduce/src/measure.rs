@@ -2,14 +2,15 @@
 //! runs it.
 
 use super::emulation::EmulationResult;
-use super::emulation::answer::{Kept, answer, key};
+use super::emulation::answer::{Kept, answer};
 use super::error::ExperimentError;
-use super::runner::{Hooks, PlannedPoint, Prepared, RunId};
+use super::runner::{Hooks, PlannedPoint, Prepared, RunId, SharedRun};
 use super::seeds::Course;
 use tfrc_lab::batch::seed_of;
 use tfrc_lab::cache::{Cache, Found};
 use tfrc_lab::emulated::{EmulationJob, Fidelity};
 use tfrc_lab::record_until;
+use tfrc_lab::recording::Keep;
 use tfrc_sim::Seed;
 
 /// Values of one run for one point.
@@ -38,27 +39,18 @@ impl PlannedPoint {
     fn job(&self, run: u32) -> Option<EmulationJob> {
         self.job.as_ref().map(|job| EmulationJob { seed: seed_of(job.seed, run), ..job.clone() })
     }
-
-    /// All that determines an emulated run on this machine, by which points share it.
-    pub(super) fn run_key(&self, run: u32) -> Option<String> {
-        self.job(run).map(|job| key(&job, ""))
-    }
 }
 
 impl Prepared<'_> {
     /// Outcomes of a run for the points that share it; none if the user has ended it.
     pub(super) fn measured(
         &self,
-        users: &[RunId],
+        shared: &SharedRun,
         cache: Option<&Cache>,
         hooks: &Hooks<'_>,
     ) -> Result<Outcomes, ExperimentError> {
-        let Some(&(first, run)) = users.first() else { return Ok(Vec::new()) };
-        let point = &self.points[first];
-        let Some(job) = point.job(run) else {
-            let given = self.simulated(point, run, cache, hooks)?;
-            return Ok(given.into_iter().map(|given| ((first, run), Ok(given))).collect());
-        };
+        let Some(&(first, run)) = shared.wanted.first() else { return Ok(Vec::new()) };
+        let Some(job) = self.points[first].job(run) else { return self.simulated(shared, cache, hooks) };
         let answer = answer(&job, cache, hooks);
         if answer.is_err() && (hooks.stop)() {
             // The interrupt has ended it.
@@ -71,7 +63,7 @@ impl Prepared<'_> {
             };
             Ok(((point, run), given))
         };
-        users.iter().map(of_user).collect()
+        shared.wanted.iter().map(of_user).collect()
     }
 
     /// The values of an emulated run.
@@ -103,49 +95,55 @@ impl Prepared<'_> {
         formulas.map(|(formula, _)| formula.text()).chain([HOPS]).collect()
     }
 
-    /// The values of a simulated run, from the cache if it has them; `None` if the user has ended
-    /// it.
+    /// The values of a simulated run for the points that share it. It is done if the cache misses
+    /// some that are wanted, and then serves all.
     fn simulated(
         &self,
-        point: &PlannedPoint,
-        run: u32,
+        shared: &SharedRun,
         cache: Option<&Cache>,
         hooks: &Hooks<'_>,
-    ) -> Result<Option<Given>, ExperimentError> {
-        let (key, formulas) = (point.key(run), self.formulas(point));
-        match cache.map(|cache| cache.get(&key, &formulas)) {
-            Some(Found::All(values)) => {
-                if let Some(given) = given(values) {
-                    return Ok(Some(given));
+    ) -> Result<Outcomes, ExperimentError> {
+        let (mut outcomes, mut missing) = (Vec::new(), Vec::new());
+        for &user in &shared.wanted {
+            match self.cached(user, cache, hooks) {
+                Some(given) => outcomes.push((user, Ok(given))),
+                None => missing.push(user),
+            }
+        }
+        let Some(&(first, run)) = missing.first() else { return Ok(outcomes) };
+        missing.extend(&shared.beside);
+        let keep = missing.iter().map(|(point, _)| self.points[*point].point.keep);
+        let keep = keep.fold(Keep::NOTHING, Keep::and);
+        let mut scenario = (*self.points[first].point.scenario).clone();
+        scenario.seed = Seed(seed_of(scenario.seed.0, run));
+        let Some(recording) = record_until(&scenario, keep, hooks.stop) else { return Ok(Vec::new()) };
+        for (number, run) in missing {
+            let point = &self.points[number];
+            let values = self.experiments[point.point.experiment].values(&point.point, &recording)?;
+            let given = Given { values, packet_hops: recording.outcome.packet_hops as f64, witness: None };
+            if let Some(cache) = cache {
+                let values = given.values.iter().copied().chain([Some(given.packet_hops)]);
+                let new: Vec<(&str, Option<f64>)> = self.formulas(point).into_iter().zip(values).collect();
+                if let Err(error) = cache.put(&point.key(run), &new) {
+                    (hooks.warn)(&format!("a result cannot be kept: {error}"));
                 }
             }
-            Some(Found::Damaged(why)) => (hooks.warn)(&why),
-            Some(Found::Nothing) | None => {}
+            outcomes.push(((number, run), Ok(given)));
         }
-        let Some(given) = self.simulate(point, run, hooks)? else { return Ok(None) };
-        if let Some(cache) = cache {
-            let values = given.values.iter().copied().chain([Some(given.packet_hops)]);
-            let new: Vec<(&str, Option<f64>)> = formulas.into_iter().zip(values).collect();
-            if let Err(error) = cache.put(&key, &new) {
-                (hooks.warn)(&format!("a result cannot be kept: {error}"));
-            }
-        }
-        Ok(Some(given))
+        Ok(outcomes)
     }
 
-    fn simulate(
-        &self,
-        point: &PlannedPoint,
-        run: u32,
-        hooks: &Hooks<'_>,
-    ) -> Result<Option<Given>, ExperimentError> {
-        let point = &point.point;
-        let experiment = &self.experiments[point.experiment];
-        let mut scenario = (*point.scenario).clone();
-        scenario.seed = Seed(seed_of(scenario.seed.0, run));
-        let Some(recording) = record_until(&scenario, point.keep, hooks.stop) else { return Ok(None) };
-        let values = experiment.values(point, &recording)?;
-        Ok(Some(Given { values, packet_hops: recording.outcome.packet_hops as f64, witness: None }))
+    /// The values of a simulated run for a point, if the cache has them.
+    fn cached(&self, (point, run): RunId, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Option<Given> {
+        let point = &self.points[point];
+        match cache?.get(&point.key(run), &self.formulas(point)) {
+            Found::All(values) => given(values),
+            Found::Damaged(why) => {
+                (hooks.warn)(&why);
+                None
+            }
+            Found::Nothing => None,
+        }
     }
 }
 

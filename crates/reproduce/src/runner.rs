@@ -1,10 +1,11 @@
 //! Runs experiments: every point of every row, seed, profile and variant, in either world, on
 //! several threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::emulation::Emulation;
+use super::emulation::answer::key;
 use super::error::ExperimentError;
 use super::file::{Cell, Experiment};
 use super::measure::Outcomes;
@@ -58,6 +59,9 @@ pub(super) enum Part {
 pub(super) struct PlannedPoint {
     pub(super) point: Point,
     pub(super) part: Part,
+    /// Everything except the number of a run that determines it: points with the same share their
+    /// runs.
+    pub(super) world: String,
     /// Everything except the seed that determines the values of a simulated run.
     pub(super) text: String,
     /// Seeds of the first step.
@@ -70,6 +74,15 @@ pub(super) struct PlannedPoint {
 
 /// A run by its point and its number there, from 1.
 pub(super) type RunId = (usize, u32);
+
+/// A run, by the points that it gives values to.
+#[derive(Debug, Default)]
+pub(super) struct SharedRun {
+    /// Those that ask for it now.
+    pub(super) wanted: Vec<RunId>,
+    /// Those that may ask for it later.
+    pub(super) beside: Vec<RunId>,
+}
 
 /// Callbacks of the runner: it reports while it runs, and asks whether to stop.
 pub struct Hooks<'h> {
@@ -113,8 +126,8 @@ impl<'a> Prepared<'a> {
     /// Returns the number of runs before rules of seeds ask for more.
     #[must_use]
     pub fn total(&self) -> usize {
-        let seeds: Vec<u32> = self.points.iter().map(|point| point.runs).collect();
-        self.work(&vec![0; seeds.len()], &seeds).len()
+        let course = Course::new(&self.points);
+        self.work(&vec![0; course.seeds.len()], &course).len()
     }
 
     /// Returns the number of runs of an experiment at each point.
@@ -192,8 +205,10 @@ impl<'a> Prepared<'a> {
                 Part::VariantRun(number) if experiment.is_undecided(number) => experiment.rule,
                 _ => None,
             };
-            let text = format!("{}\nrow {row}", cache::identity(&point.scenario));
-            self.points.push(PlannedPoint { point, part, text, runs, rule, job: None });
+            let identity = cache::identity(&point.scenario);
+            let world = format!("{identity}\nseed {}", point.scenario.seed.0);
+            let text = format!("{identity}\nrow {row}");
+            self.points.push(PlannedPoint { point, part, world, text, runs, rule, job: None });
         }
         Ok(())
     }
@@ -233,8 +248,8 @@ impl<'a> Prepared<'a> {
                 looks: point.keep.looks,
                 link_flows: point.keep.link_flows,
             };
-            let (part, text) = (Part::Emulated, String::new());
-            self.points.push(PlannedPoint { point, part, text, runs, rule: None, job: Some(job) });
+            let (part, world, text) = (Part::Emulated, key(&job, ""), String::new());
+            self.points.push(PlannedPoint { point, part, world, text, runs, rule: None, job: Some(job) });
         }
         Ok(())
     }
@@ -251,19 +266,25 @@ impl<'a> Prepared<'a> {
         experiment.measures(cell, row) && !experiment.is_emulated_alone(row)
     }
 
-    /// The runs of this shard from those done to those wanted. Emulated rows may share a run, which
-    /// is then done once.
-    fn work(&self, done: &[u32], seeds: &[u32]) -> Vec<Vec<RunId>> {
-        let mut work: Vec<Vec<RunId>> = Vec::new();
-        let mut known: BTreeMap<String, usize> = BTreeMap::new();
-        for (point, (done, seeds)) in done.iter().zip(seeds).enumerate() {
-            for run in done + 1..=*seeds {
-                let key = self.points[point].run_key(run);
-                let shared = key.map(|key| *known.entry(key).or_insert(work.len()));
-                match shared.and_then(|place| work.get_mut(place)) {
-                    Some(users) => users.push((point, run)),
-                    None => work.push(vec![(point, run)]),
+    /// The runs of this shard from those done to those wanted, but for those whose values are known.
+    /// Points of any experiments share the runs of one scenario, and each is done once.
+    fn work(&self, done: &[u32], course: &Course) -> Vec<SharedRun> {
+        let mut sharing: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, point) in self.points.iter().enumerate() {
+            sharing.entry(&point.world).or_default().push(number);
+        }
+        let (mut work, mut known) = (Vec::new(), BTreeSet::new());
+        for (number, point) in self.points.iter().enumerate() {
+            for run in done[number] + 1..=course.seeds[number] {
+                if course.given.contains_key(&(number, run)) || !known.insert((&point.world, run)) {
+                    continue;
                 }
+                let users = sharing.get(point.world.as_str()).into_iter().flatten();
+                let (wanted, beside) = users
+                    .map(|user| (*user, run))
+                    .filter(|user| !course.given.contains_key(user))
+                    .partition(|(user, run)| *run <= course.seeds[*user]);
+                work.push(SharedRun { wanted, beside });
             }
         }
         self.wanted.shard.share(work.into_iter()).collect()
@@ -283,8 +304,8 @@ impl<'a> Prepared<'a> {
             (_, jobs) => jobs,
         });
         loop {
-            let work = self.work(&done, &course.seeds);
-            let outcomes = workers.run(&work, |users| self.one(users, cache, hooks))?;
+            let work = self.work(&done, &course);
+            let outcomes = workers.run(&work, |shared| self.one(shared, cache, hooks))?;
             course.given.extend(outcomes.into_iter().flatten());
             if let (Some(cache), true) = (cache, self.wanted.shard != Shard::WHOLE) {
                 self.add_other_shards(cache, &mut course);
@@ -293,7 +314,7 @@ impl<'a> Prepared<'a> {
             if (hooks.stop)() || course.step(self.experiments, &self.points) == 0 {
                 break;
             }
-            (hooks.more)(self.work(&done, &course.seeds).len());
+            (hooks.more)(self.work(&done, &course).len());
         }
         Ok(self.results(&course, hooks.stop))
     }
@@ -301,15 +322,15 @@ impl<'a> Prepared<'a> {
     /// Outcomes of a run for the points that share it; none once the runner is to stop.
     fn one(
         &self,
-        users: &[RunId],
+        shared: &SharedRun,
         cache: Option<&Cache>,
         hooks: &Hooks<'_>,
     ) -> Result<Outcomes, ExperimentError> {
         if (hooks.stop)() {
             return Ok(Vec::new());
         }
-        let given = self.measured(users, cache, hooks)?;
-        if let (Some((point, _)), false) = (users.first(), given.is_empty()) {
+        let given = self.measured(shared, cache, hooks)?;
+        if let (Some((point, _)), false) = (shared.wanted.first(), given.is_empty()) {
             (hooks.done)(&self.experiments[self.points[*point].point.experiment].id);
         }
         Ok(given)

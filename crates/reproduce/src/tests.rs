@@ -68,8 +68,9 @@ fn run(root: &Path, wanted: Wanted, cache: Option<&Cache>) -> (Results, usize) {
 fn the_same_whatever_the_threads_shards_and_cache() {
     let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
     let (whole, total) = run(dir.path(), wanted(), None);
-    // Two rows of ten runs and of two, and a variant of three.
-    assert_eq!(total, 27);
+    // Two rows of ten runs, and a variant of three. The two runs of the rfc profile, which is alike
+    // here, are among the ten.
+    assert_eq!(total, 23);
     let text = serde_json::json!(whole).to_string();
     let (threads, _) = run(dir.path(), Wanted { jobs: 3, ..wanted() }, None);
     assert_eq!(serde_json::json!(threads).to_string(), text);
@@ -78,7 +79,7 @@ fn the_same_whatever_the_threads_shards_and_cache() {
     for (index, name) in [(1, "a"), (2, "b")] {
         let shard = Wanted { shard: Shard { index, of: 2 }, ..wanted() };
         let (part, runs) = run(dir.path(), shard, Some(&Cache::new(at(name), Vec::new())));
-        assert!((13..=14).contains(&runs));
+        assert!((11..=12).contains(&runs));
         let one = &part.experiments[0];
         assert_eq!(one.verdict, ExperimentVerdict::NotRun);
         assert!(one.reason.contains("runs are missing"), "{}", one.reason);
@@ -91,6 +92,37 @@ fn the_same_whatever_the_threads_shards_and_cache() {
     assert!(e.variants[0].cells.iter().all(|cell| cell.row == "1%"));
     let slow = &e.variants[0].cells[0];
     assert!(slow.to_unchanged.is_some_and(|x| x < 0.5), "{slow:?}");
+}
+
+/// Two experiments of one scenario share its runs, also those that only one of them asks for, and
+/// each has the results that it has alone.
+#[test]
+fn experiments_share_runs() {
+    let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
+    let alone = run(dir.path(), wanted(), None).0.experiments.remove(0);
+    let other = dir.path().join("p/y");
+    std::fs::create_dir_all(&other).expect("made");
+    let files = [
+        (
+            "experiment.toml",
+            &*EXPERIMENT.replace("runs = 10", "runs = 14").replace("'drop_rate'", "'mean_queue_packets'"),
+        ),
+        ("scenario.toml", SCENARIO),
+        ("published.csv", PUBLISHED),
+    ];
+    for (name, text) in files {
+        std::fs::write(other.join(name), text).expect("written");
+    }
+    let (both, total) = run(dir.path(), wanted(), None);
+    assert_eq!(total, 23 + 2 * 4);
+    assert_eq!(both.experiments[0], alone);
+    let cache = Cache::new(dir.path().join("cache"), Vec::new());
+    for _ in 0..2 {
+        assert_eq!(run(dir.path(), wanted(), Some(&cache)).0, both);
+    }
+    std::fs::remove_dir_all(dir.path().join("p/x")).expect("removed");
+    let (of_other, _) = run(dir.path(), wanted(), Some(&cache));
+    assert_eq!(of_other.experiments[0], both.experiments[1]);
 }
 
 #[test]
@@ -108,7 +140,8 @@ fn a_stopped_run_goes_on_where_it_was() {
         Hooks { done: &done, more: &|_| (), warn: &|text| panic!("{text}"), stop: &stop, emulated: None };
     let part = prepared.run(Some(&cache), &hooks).expect("runs");
     assert_eq!(part.experiments[0].verdict, ExperimentVerdict::NotRun);
-    assert_eq!(part.experiments[0].reason, "interrupted: 22 runs are missing");
+    // Two of the five are runs of the rfc profile as well, which is alike here.
+    assert_eq!(part.experiments[0].reason, "interrupted: 20 runs are missing");
     let files = || {
         let shelves = std::fs::read_dir(dir.path().join("cache")).expect("a directory");
         shelves
@@ -117,8 +150,7 @@ fn a_stopped_run_goes_on_where_it_was() {
     };
     assert_eq!(files(), 5);
     let whole = run(dir.path(), wanted(), Some(&cache)).0;
-    // Both profiles are alike here: what one has measured the other finds.
-    assert_eq!(files(), 27 - 4);
+    assert_eq!(files(), 23);
     assert_eq!(whole, run(dir.path(), wanted(), None).0);
 }
 
@@ -176,7 +208,7 @@ fn a_damaged_entry_is_measured_again_with_a_warning() {
 fn the_quick_form_is_undetermined() {
     let dir = directory(EXPERIMENT, SCENARIO, PUBLISHED);
     let (results, total) = run(dir.path(), Wanted { quick: true, ..wanted() }, None);
-    assert_eq!(total, 4);
+    assert_eq!(total, 2);
     let e = &results.experiments[0];
     assert_eq!((e.verdict, e.cells.len()), (ExperimentVerdict::Undetermined, 2));
     assert!(e.reason.contains("fewer than 10 seeds"), "{}", e.reason);
@@ -352,7 +384,7 @@ fn seeds_go_on_until_the_interval_is_narrow() {
     let (wide, runs, total) = seeds(RULE);
     assert_eq!(runs[0], 35, "random losses in four seconds leave a wide interval");
     assert_eq!(runs.last(), Some(&10), "a row that nothing is compared in stops at the first step");
-    assert_eq!((wide.runs, total), (35, 35 + 10 + 2 + 2 + 3));
+    assert_eq!((wide.runs, total), (35, 35 + 10 + 3));
     assert!(wide.packet_hops > 1000);
     let capped = RULE.replace("1_000_000_000", "1");
     let (few, runs, _) = seeds(&capped);
@@ -405,7 +437,7 @@ fn a_paper_fixes_seeds_and_revision() {
     assert!(shown.contains("beside the paper's rule") && shown.contains("runs_reason"), "{shown}");
     let with_reason = EXPERIMENT.replace("runs = 10\n", "runs = 10\nruns_reason = 'an hour each'\n");
     std::fs::write(dir.path().join("p/x/experiment.toml"), with_reason).expect("written");
-    assert_eq!(run(dir.path(), wanted(), None).1, 27);
+    assert_eq!(run(dir.path(), wanted(), None).1, 23);
     paper("[profile.as-published]\nrevision = 'sigcomm2000'\n");
     let experiments = load(dir.path()).expect("right");
     let shown = told(Prepared::new(&experiments, wanted()).expect_err("the default is another"));
@@ -501,8 +533,9 @@ fn mutations_turn_an_experiment_red() {
     let claims: Vec<usize> = mutants.experiments().iter().map(|one| one.claims.len()).collect();
     assert_eq!(claims, [1, 0, 1], "a claim about a row that is not run is left out");
     let prepared = Prepared::new(mutants.experiments(), wanted()).expect("right");
-    // Ten seeds in two rows, in one, in two; neither variants nor the rfc profile.
-    assert_eq!(prepared.total(), 50);
+    // Ten seeds in two rows and in one; neither variants nor the rfc profile. The change that changes
+    // nothing needs no runs.
+    assert_eq!(prepared.total(), 30);
     let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false, emulated: None };
     let results = mutants.results(prepared.run(None, &hooks).expect("runs"));
     let [one] = results.experiments.as_slice() else { panic!("one experiment") };

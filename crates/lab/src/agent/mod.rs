@@ -159,23 +159,21 @@ impl Any {
             late.on_packet(now, packet, context);
             return;
         }
-        match (self, packet.payload) {
+        match (self, &packet.payload) {
             (Self::Traffic(agent), Payload::Traffic(segment)) => {
-                agent.on_packet(now, &packet.header, &segment, context);
+                agent.on_packet(now, &packet.header, segment, context);
             }
             (Self::TfrcReceiver(agent), Payload::TfrcData(data)) => {
-                agent.on_data(now, &packet.header, &data, context);
-            }
-            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
-                agent.on_feedback(now, &report, context);
-            }
-            (Self::OwnReceiver(agent), Payload::OwnData(data)) => {
                 agent.on_data(now, &packet.header, data, context);
             }
-            (Self::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, ack, context),
-            (Self::Dccp(agent), Payload::Dccp(frame)) => {
-                agent.on_frame(now, &packet.header, &frame, context);
+            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
+                agent.on_feedback(now, report, context);
             }
+            (Self::OwnReceiver(agent), Payload::OwnData(data)) => {
+                agent.on_data(now, &packet.header, *data, context);
+            }
+            (Self::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, *ack, context),
+            (Self::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, frame, context),
             _ => {}
         }
     }

@@ -2,9 +2,12 @@
 //! factors whose product is the ratio (after Vojnović and Le Boudec, SIGCOMM 2002, who ask of four
 //! sub-conditions which one fails).
 
+use std::collections::BTreeMap;
+
 use tfrc::equation::Equation;
 use tfrc_scenario::{FlowKind, Member};
 use tfrc_sim::LinkId;
+use tfrc_sim::packet::FlowId;
 use tfrc_sim::tcp::{Stack, Transfer};
 use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, Probability};
@@ -33,14 +36,19 @@ pub(crate) fn compare(
     if !applies(members) {
         return vec![None; members.len()];
     }
-    let measured: Option<Vec<&DroppedPacket>> =
-        drops.map(|drops| drops.iter().filter(|drop| drop.at >= from && drop.at <= to).collect());
-    let all: Vec<Side<'_>> = members
+    let mut all: Vec<Side<'_>> = members
         .iter()
         .zip(flows)
         .zip(records)
-        .map(|((member, flow), record)| Side::new(member, flow, record, measured.as_deref().unwrap_or(&[])))
+        .map(|((member, flow), record)| Side { member, flow, record, times: Vec::new(), links: Vec::new() })
         .collect();
+    let measured = drops.map(|drops| drops.iter().filter(|drop| drop.at >= from && drop.at <= to));
+    let numbers: BTreeMap<FlowId, usize> = (0..).zip(members).map(|(n, member)| (member.id, n)).collect();
+    for drop in measured.clone().into_iter().flatten() {
+        if let Some(side) = numbers.get(&drop.flow).and_then(|number| all.get_mut(*number)) {
+            side.add(drop);
+        }
+    }
     let of_flow = |side: &Side<'_>| {
         let equation = rate_control(side.member)?;
         let tcps: Vec<&Side<'_>> =
@@ -77,19 +85,16 @@ struct Side<'a> {
     links: Vec<LinkId>,
 }
 
-impl<'a> Side<'a> {
-    fn new(
-        member: &'a Member<'a>,
-        flow: &'a FlowSummary,
-        record: &'a FlowRecord,
-        drops: &[&DroppedPacket],
-    ) -> Self {
-        let sender = |drop: &DroppedPacket| drop.from == member.from || drop.from == member.flow.from;
-        let own = || drops.iter().filter(|drop| drop.flow == member.id && sender(drop));
-        let mut links: Vec<LinkId> = own().map(|drop| drop.link).collect();
-        links.sort_unstable();
-        links.dedup();
-        Self { member, flow, record, times: own().map(|drop| drop.at).collect(), links }
+impl Side<'_> {
+    /// A packet of the flow was dropped; what its receiver sends does not count.
+    fn add(&mut self, drop: &DroppedPacket) {
+        if drop.from != self.member.from && drop.from != self.member.flow.from {
+            return;
+        }
+        self.times.push(drop.at);
+        if !self.links.contains(&drop.link) {
+            self.links.push(drop.link);
+        }
     }
 
     /// Returns true if a link has dropped packets of both.

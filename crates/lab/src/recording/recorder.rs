@@ -22,7 +22,7 @@ pub struct Keep {
     pub looks: Looks,
     /// Counts by flow at links.
     pub link_flows: LinkFlows,
-    /// Delays of each packet, and times of objects.
+    /// Delays of each packet, its drop, and times of objects.
     #[serde(default)]
     pub delays: PacketDelays,
 }
@@ -31,39 +31,49 @@ impl Keep {
     /// Nothing but the bytes of each flow.
     pub const NOTHING: Self =
         Self { looks: Looks::None, link_flows: LinkFlows::None, delays: PacketDelays::None };
+
+    /// What either keeps.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            looks: self.looks.max(other.looks),
+            link_flows: self.link_flows.max(other.link_flows),
+            delays: self.delays.max(other.delays),
+        }
+    }
 }
 
-/// Delays of packets and times of objects: measured or not. Only a simulation can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Delays and drops of packets and times of objects: measured or not. Only a simulation can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacketDelays {
-    /// Measured.
-    Measured,
     /// Not measured.
     #[default]
     None,
+    /// Measured.
+    Measured,
 }
 
 /// Samples of the state of flows and queues, every [`LOOK`]: taken or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Looks {
-    /// Taken.
-    Taken,
     /// Not taken.
     #[default]
     None,
+    /// Taken.
+    Taken,
 }
 
 /// Counts of packets by flow at links: kept or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkFlows {
-    /// Kept.
-    Counted,
     /// Not kept.
     #[default]
     None,
+    /// Kept.
+    Counted,
 }
 
 /// Samples and counters kept so far.

@@ -232,8 +232,7 @@ pub(crate) fn bytes(engine: &Engine<Host>, ends: Ends) -> [u64; 2] {
             [sender.sent_bytes(), receiver.bytes()]
         }
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
-            let Progress { sent_bytes, received_bytes, .. } = traffic(sender, receiver);
-            [sent_bytes, received_bytes]
+            [sender.sent().bytes, received_bytes(sender, receiver)]
         }
         _ => unreachable!("both ends of a flow are of one kind"),
     }
@@ -319,13 +318,20 @@ fn dccp(sender: &DccpHost, receiver: &DccpHost) -> Progress {
     }
 }
 
+/// Bytes of data that a flow of background traffic has received; of a ping, those of its replies.
+fn received_bytes(sender: &Traffic, receiver: &Traffic) -> u64 {
+    let Traffic::Pinger(pinger) = sender else { return receiver.delivered().bytes };
+    let sent = pinger.sent();
+    pinger.stats().replies * sent.bytes.checked_div(sent.packets).unwrap_or(0)
+}
+
 fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
-    let (sent, delivered) = (sender.sent(), receiver.delivered());
+    let sent = sender.sent();
     let common = Progress {
         sent_packets: sent.packets,
         sent_bytes: sent.bytes,
-        received_packets: delivered.packets,
-        received_bytes: delivered.bytes,
+        received_packets: receiver.delivered().packets,
+        received_bytes: received_bytes(sender, receiver),
         ..Progress::default()
     };
     let seconds = |sum: Duration, count| Mean::of(sum.as_secs_f64(), count);
@@ -343,13 +349,7 @@ fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
         }
         (Traffic::Pinger(pinger), _) => {
             let stats = pinger.stats();
-            let size = sent.bytes.checked_div(sent.packets).unwrap_or(0);
-            Progress {
-                received_packets: stats.replies,
-                received_bytes: stats.replies * size,
-                rtt: seconds(stats.sum, stats.replies),
-                ..common
-            }
+            Progress { received_packets: stats.replies, rtt: seconds(stats.sum, stats.replies), ..common }
         }
         _ => common,
     }

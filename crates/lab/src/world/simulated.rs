@@ -47,7 +47,7 @@ impl<'t> Simulated<'t> {
         }
         let mut engine =
             network.build_with::<Host>(scenario.seed, &mut |name, link| own.make_queue(name, link));
-        if against_tcp::applies(&members) {
+        if keep.delays == PacketDelays::Measured && against_tcp::applies(&members) {
             engine.keep_drops();
         }
         let flows: Vec<Ends> =

@@ -1,6 +1,7 @@
 //! Storage for all packets in the network.
 
 use crate::Packet;
+use crate::packet::Header;
 use tfrc_units::saturating;
 
 /// All packets in the network. They stay in their place from sending to reception; links hand on
@@ -22,12 +23,13 @@ impl<P> Arena<P> {
 
     /// `None` if 2^32 - 1 packets are in the network.
     #[inline(always)]
-    pub(crate) fn put(&mut self, packet: Packet<P>) -> Option<Slot> {
+    pub(crate) fn put(&mut self, header: Header, payload: P) -> Option<Slot> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => self.grow()?,
         };
-        *self.slots.get_mut(slot.index())? = Some(packet);
+        // Made in its place: packets are large.
+        *self.slots.get_mut(slot.index())? = Some(Packet { header, payload });
         Some(slot)
     }
 
@@ -50,9 +52,20 @@ impl<P> Arena<P> {
 
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Option<Packet<P>> {
-        let packet = self.slots.get_mut(slot.index())?.take()?;
-        self.free.push(slot);
-        Some(packet)
+        let place = self.slots.get_mut(slot.index())?;
+        if place.is_some() {
+            self.free.push(slot);
+        }
+        place.take()
+    }
+
+    /// Takes a packet out unseen.
+    #[inline]
+    pub(crate) fn discard(&mut self, slot: Slot) {
+        if let Some(packet) = self.slots.get_mut(slot.index()).filter(|packet| packet.is_some()) {
+            *packet = None;
+            self.free.push(slot);
+        }
     }
 
     /// Packets in the network.

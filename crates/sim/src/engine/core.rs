@@ -210,11 +210,11 @@ impl<P> Core<P> {
                 Err(cause) => Happening::Dropped(id, cause),
             },
         };
-        if let Some(gone) = self.packets.take(slot) {
-            match what {
-                Happening::Dropped(id, cause) => self.count_dropped(&gone.header, id, cause),
-                other => self.record(&gone.header, other),
-            }
+        let header = *header;
+        self.packets.discard(slot);
+        match what {
+            Happening::Dropped(id, cause) => self.count_dropped(&header, id, cause),
+            other => self.record(&header, other),
         }
     }
 
@@ -315,7 +315,7 @@ impl<P: Clone> Core<P> {
         if self.tracing == Tracing::Packets {
             self.copy(PacketEnd::Sender, Packet { header, payload: payload.clone() });
         }
-        let Some(slot) = self.packets.put(Packet { header, payload }) else {
+        let Some(slot) = self.packets.put(header, payload) else {
             self.strand(&header);
             return;
         };
@@ -434,7 +434,8 @@ impl<P: Clone> Core<P> {
         let size = header.size;
         let FarEnd { copies, fate } = link.far_end(self.now, header);
         if copies == Copies::One
-            && let Some(copy) = self.packets.get(slot).cloned().and_then(|copy| self.packets.put(copy))
+            && let Some(Packet { header, payload }) = self.packets.get(slot).cloned()
+            && let Some(copy) = self.packets.put(header, payload)
         {
             link.add_copy(Key::new(self.now, serial), copy, size);
         }

@@ -166,6 +166,7 @@ mod tests {
     use tfrc_units::saturating;
 
     use super::*;
+    use crate::Packet;
     use crate::engine::arena::Arena;
     use crate::packet::test_packet;
     use proptest::prelude::*;
@@ -185,7 +186,8 @@ mod tests {
                 let (Some(ring), Some((queue, departed))) = (rings.get_mut(which), plain.get_mut(which)) else { break };
                 match step {
                     0 | 1 => {
-                        let Some(slot) = packets.put(test_packet()) else { break };
+                        let Packet { header, payload } = test_packet();
+                        let Some(slot) = packets.put(header, payload) else { break };
                         ring.push_back(&mut all, slot, u64::from(size), on_line, size);
                         queue.push_back(size);
                     }

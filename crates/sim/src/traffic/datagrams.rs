@@ -73,8 +73,8 @@ impl DatagramSource {
     }
 
     pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
-        let DatagramSetup { pattern, data, header, peer, stop, .. } = self.setup;
-        let (Pattern::Constant(rate) | Pattern::OnOff { rate, .. }) = pattern;
+        let DatagramSetup { ref pattern, data, header, peer, stop, ref mut stream } = self.setup;
+        let (Pattern::Constant(rate) | Pattern::OnOff { rate, .. }) = *pattern;
         if rate.is_zero() || data == 0 || stop.is_some_and(|stop| stop <= now) {
             return;
         }
@@ -85,7 +85,7 @@ impl DatagramSource {
                 (now, 0)
             }
             (None, Pattern::OnOff { on, .. }) => {
-                let seconds = on.sample(&mut self.setup.stream);
+                let seconds = on.sample(stream);
                 let packets = seconds * rate.bytes_per_sec() / f64::from(data);
                 self.left = u64_from_f64(packets + 0.5).max(1);
                 (now, 0)
@@ -102,7 +102,7 @@ impl DatagramSource {
         if self.left == 0
             && let Pattern::OnOff { off, .. } = pattern
         {
-            next += Duration::from_secs_f64(off.sample(&mut self.setup.stream));
+            next += Duration::from_secs_f64(off.sample(stream));
             self.burst = None;
         }
         context.set_timer(NEXT, next);

@@ -96,10 +96,14 @@ impl TcpSource {
         if self.setup.overhead.is_zero() {
             self.transmit(now, context);
         } else {
-            if context.timer(GO).is_none() {
-                context.set_timer(GO, now + self.setup.overhead.mul_f64(self.setup.stream.uniform()));
-            }
-            schedule(context, PROTOCOL, self.sender.poll_timeout());
+            let go = context.timer(GO).unwrap_or_else(|| {
+                let go = now + self.setup.overhead.mul_f64(self.setup.stream.uniform());
+                context.set_timer(GO, go);
+                go
+            });
+            // A paced packet that is due waits for that, and its time does not come again meanwhile.
+            let due = self.sender.poll_timeout().map(|at| if at > now { at } else { at.max(go) });
+            schedule(context, PROTOCOL, due);
         }
     }
 

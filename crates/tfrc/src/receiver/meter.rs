@@ -79,6 +79,7 @@ impl ReceiveRate {
     }
 
     /// `size` bytes of data have come while the round-trip time was `rtt`.
+    #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, size: u32, rtt: Duration) {
         if now < self.closes {
             let lasted = now.saturating_since(self.newest.first).as_nanos();

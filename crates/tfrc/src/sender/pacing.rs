@@ -85,6 +85,7 @@ impl Pacing {
     }
 
     /// A packet goes at `now`. Send times missed more than the credit ago are lost (§4.6).
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) {
         let due = self.last.map_or(now, |last| last + self.gap * self.gaps);
         let earliest = now - self.credit;
@@ -94,15 +95,21 @@ impl Pacing {
         if size != self.size || !moves {
             self.size = size;
             self.gap = self.rate.time_for(f64::from(size));
-        } else if self.pairs == Pairs::Off {
+        } else if matches!(self.pairs, Pairs::Off) {
             return;
         }
+        self.take_turn(due < earliest);
+    }
+
+    /// The gaps to the next packet follow; `missed` if send times were lost.
+    #[inline(never)]
+    fn take_turn(&mut self, missed: bool) {
         self.gaps = match self.gaps {
             // The second of a pair.
             0 => 2,
             _ if !self.pairs.apply(self.gap, self.rtt) => 1,
-            // Send times before `earliest` are lost, and a pair would be one packet too many.
-            _ if due < earliest => 2,
+            // A pair would be one packet too many.
+            _ if missed => 2,
             _ => 0,
         };
         self.settle();

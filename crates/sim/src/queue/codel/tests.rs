@@ -4,7 +4,7 @@
 use super::*;
 use crate::engine::arena::Arena;
 use crate::packet::{FlowId, Header, Precedence};
-use crate::{Address, NodeId, Packet};
+use crate::{Address, NodeId};
 use tfrc_units::Ecn;
 
 fn at_us(us: u64) -> Instant {
@@ -23,7 +23,7 @@ fn slot() -> Slot {
         ecn: Ecn::NotEct,
         precedence: Precedence::Low,
     };
-    Arena::new().put(Packet { header, payload: () }).expect("an empty arena has room")
+    Arena::new().put(header, ()).expect("an empty arena has room")
 }
 
 /// Serves one packet per millisecond over `range`, each of which has waited `delay_us`, always with

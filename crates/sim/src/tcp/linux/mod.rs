@@ -491,7 +491,10 @@ impl LinuxSender {
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let held = self.model.as_ref().and_then(|model| model.held_until());
-        [self.alarm.map(Alarm::at), held].into_iter().flatten().min()
+        match (self.alarm.map(Alarm::at), held) {
+            (Some(alarm), Some(held)) => Some(alarm.min(held)),
+            (alarm, held) => alarm.or(held),
+        }
     }
 
     pub(crate) fn close(&mut self) {
