@@ -41,6 +41,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="length of each run")
     parser.add_argument("--encoder", choices=ENCODERS, action="append", help="these only")
     parser.add_argument("--way", choices=["following", "fixed"], action="append", help="these only")
+    parser.add_argument("--runs", type=int, default=1, help="runs of each; then a table with means and ranges")
     parser.add_argument("--path", action="append",
                         help="halving, or the share of packets that a path of 2 Mbit/s loses, as 1%%")
     given = parser.parse_args()
@@ -50,14 +51,33 @@ def main():
     for path in given.path or ["halving"]:
         for encoder in given.encoder or ENCODERS[:2]:
             for way in [way for way in WAYS[encoder] if way in (given.way or WAYS[encoder])]:
-                folder = given.out / f"{encoder}-{way}-{path.rstrip('%')}"
-                folder.mkdir(exist_ok=True)
-                result = {"path": path, "encoder": encoder, "way": way}
-                result |= streamed(given, source, encoder, way, path, folder)
-                result |= seen(source, folder, given.seconds)
-                results.append(result)
-                print(json.dumps(result), flush=True)
+                for run in range(1, given.runs + 1):
+                    folder = given.out / f"{encoder}-{way}-{path.rstrip('%')}-{run}"
+                    folder.mkdir(exist_ok=True)
+                    result = {"path": path, "encoder": encoder, "way": way, "run": run}
+                    result |= streamed(given, source, encoder, way, path, folder)
+                    result |= seen(source, folder, given.seconds)
+                    results.append(result)
+                    print(json.dumps(result), flush=True)
     (given.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    if given.runs > 1:
+        table(results)
+
+
+def table(results):
+    """The mean of the runs and their range."""
+    groups = {}
+    for result in results:
+        groups.setdefault((result["path"], result["encoder"], result["way"]), []).append(result)
+    print("| path | encoder | way | SSIM | stall, s | longest, s |\n| --- | --- | --- | ---: | ---: | ---: |")
+    for (path, encoder, way), runs in groups.items():
+        cells = [ranged([run[key] for run in runs], digits)
+                 for key, digits in [("ssim", 3), ("stall_s", 1), ("longest_stall_s", 1)]]
+        print("|", " | ".join([path, encoder, way, *cells]), "|")
+
+
+def ranged(values, digits):
+    return f"{mean(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
 def made(folder, seconds):

@@ -29,15 +29,18 @@ const RED: &str = r#"{ red = { limit = "200p", revision = "adaptive", mean_packe
 const CODEL: &str = r#"{ codel = { limit = "200p" } }"#;
 const PIE: &str = r#"{ pie = { limit = "200p", revision = "enhanced" } }"#;
 
-const NETWORKS: [Network; 10] = [
+const NETWORKS: [Network; 13] = [
     Network { title: "drop-tail, alone", rate: 4e6, before: "4Mbit/s", queue: DROP_TAIL, tcps: 0 },
     Network { title: "drop-tail, halved at 40 s", rate: 2e6, before: "4Mbit/s", queue: DROP_TAIL, tcps: 0 },
     Network { title: "drop-tail, one TCP", rate: 4e6, before: "4Mbit/s", queue: DROP_TAIL, tcps: 1 },
     Network { title: "adaptive RED, alone", rate: 4e6, before: "4Mbit/s", queue: RED, tcps: 0 },
+    Network { title: "adaptive RED, halved at 40 s", rate: 2e6, before: "4Mbit/s", queue: RED, tcps: 0 },
     Network { title: "adaptive RED, one TCP", rate: 4e6, before: "4Mbit/s", queue: RED, tcps: 1 },
     Network { title: "CoDel, alone", rate: 4e6, before: "4Mbit/s", queue: CODEL, tcps: 0 },
+    Network { title: "CoDel, halved at 40 s", rate: 2e6, before: "4Mbit/s", queue: CODEL, tcps: 0 },
     Network { title: "CoDel, one TCP", rate: 4e6, before: "4Mbit/s", queue: CODEL, tcps: 1 },
     Network { title: "PIE, alone", rate: 4e6, before: "4Mbit/s", queue: PIE, tcps: 0 },
+    Network { title: "PIE, halved at 40 s", rate: 2e6, before: "4Mbit/s", queue: PIE, tcps: 0 },
     Network { title: "PIE, one TCP", rate: 4e6, before: "4Mbit/s", queue: PIE, tcps: 1 },
     Network {
         title: "drop-tail, alone, 20 Mbit/s",

@@ -1,5 +1,4 @@
-//! The test cases: after RFC 8867 §5, without its jitter, with an encoder of 150 kbit/s to
-//! 4 Mbit/s.
+//! The test cases: RFC 8867 §5, with an encoder of 150 kbit/s to 4 Mbit/s.
 
 /// A test case. Times are in seconds.
 pub(crate) struct Case {
@@ -17,6 +16,8 @@ pub(crate) struct Case {
     pub(crate) pause: Option<(u64, u64)>,
     /// When a TCP runs.
     pub(crate) tcp: Option<(u64, u64)>,
+    /// Time that the drop-tail queue holds at the first rate, ms.
+    pub(crate) queue_ms: f64,
     pub(crate) time: u64,
     /// Times at which flows must find a new rate, and the part of the bottleneck that is then each
     /// one's; 0 for flows that are not there.
@@ -25,10 +26,10 @@ pub(crate) struct Case {
     pub(crate) shared: (u64, u64),
 }
 
-/// Time that the queue holds at the first rate, ms: drop-tail.
-pub(crate) const QUEUE_MS: f64 = 300.0;
+/// The longest additional delay of a packet, ms (§4.1).
+pub(crate) const JITTER_MS: u64 = 30;
 
-pub(crate) const CASES: [Case; 6] = [
+pub(crate) const CASES: [Case; 7] = [
     Case {
         id: "variable-one",
         title: "Variable capacity, one flow (§5.1)",
@@ -37,6 +38,7 @@ pub(crate) const CASES: [Case; 6] = [
         flows: &[(0, 50)],
         pause: None,
         tcp: None,
+        queue_ms: 300.0,
         time: 100,
         phases: &[(0, &[1.0]), (40, &[1.0]), (60, &[1.0]), (80, &[1.0])],
         shared: (5, 100),
@@ -49,6 +51,7 @@ pub(crate) const CASES: [Case; 6] = [
         flows: &[(0, 50), (0, 50)],
         pause: None,
         tcp: None,
+        queue_ms: 300.0,
         time: 125,
         phases: &[(0, &[0.5; 2]), (25, &[0.5; 2]), (50, &[0.5; 2]), (75, &[0.5; 2]), (100, &[0.5; 2])],
         shared: (5, 125),
@@ -61,6 +64,7 @@ pub(crate) const CASES: [Case; 6] = [
         flows: &[(0, 50), (20, 50), (40, 50)],
         pause: None,
         tcp: None,
+        queue_ms: 300.0,
         time: 120,
         phases: &[(0, &[1.0, 0.0, 0.0]), (20, &[0.5, 0.5, 0.0]), (40, &[1.0 / 3.0; 3])],
         shared: (60, 120),
@@ -73,6 +77,7 @@ pub(crate) const CASES: [Case; 6] = [
         flows: &[(0, 10), (10, 25), (20, 50), (30, 100), (40, 150)],
         pause: None,
         tcp: None,
+        queue_ms: 300.0,
         time: 300,
         phases: &[(40, &[0.2; 5])],
         shared: (100, 300),
@@ -80,14 +85,28 @@ pub(crate) const CASES: [Case; 6] = [
     Case {
         id: "tcp",
         title: "Next to a long TCP (§5.6)",
-        about: "2 Mbit/s, 50 ms, from 60 to 240 s a TCP with CUBIC as Linux has it.",
+        about: "2 Mbit/s, 50 ms, a TCP with CUBIC as Linux has it; media from 5 s on.",
         rates: &[(0, 2.0)],
-        flows: &[(0, 50)],
+        flows: &[(5, 50)],
         pause: None,
-        tcp: Some((60, 240)),
-        time: 300,
-        phases: &[(0, &[1.0]), (60, &[0.5]), (240, &[1.0])],
-        shared: (80, 240),
+        tcp: Some((0, 119)),
+        queue_ms: 300.0,
+        time: 120,
+        phases: &[(5, &[0.5])],
+        shared: (60, 119),
+    },
+    Case {
+        id: "tcp-long-queue",
+        title: "Next to a long TCP, a queue of 1 s (§5.6)",
+        about: "The same with a queue of 1 s.",
+        rates: &[(0, 2.0)],
+        flows: &[(5, 50)],
+        pause: None,
+        tcp: Some((0, 119)),
+        queue_ms: 1000.0,
+        time: 120,
+        phases: &[(5, &[0.5])],
+        shared: (60, 119),
     },
     Case {
         id: "pause",
@@ -97,6 +116,7 @@ pub(crate) const CASES: [Case; 6] = [
         flows: &[(0, 50), (0, 50), (0, 50)],
         pause: Some((40, 60)),
         tcp: None,
+        queue_ms: 300.0,
         time: 120,
         phases: &[(0, &[1.0 / 3.0; 3]), (40, &[0.0, 0.5, 0.5]), (60, &[1.0 / 3.0; 3])],
         shared: (70, 120),

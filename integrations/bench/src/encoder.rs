@@ -9,12 +9,13 @@ use tfrc_testpath::Random;
 const INTERVAL: f64 = 0.033;
 /// tau_v, the least time between two rates that the encoder takes over.
 const LATENCY: Duration = Duration::from_millis(200);
-/// K_B, frames of the transient after a new rate.
+/// K_d, frames of the transient after a new rate.
 const TRANSIENT: u32 = 8;
-/// The first frame of a transient, in frames of the new rate: 13.5 kB where a frame has 4.17 kB.
+/// The first frame of a transient, in frames of the new rate: K_B of 13.5 kB over B0 of 4.17 kB.
 const BURST: f64 = 13.5 / 4.17;
-/// A rate that differs by less than this is taken over without a transient; the RFC leaves it open.
-const SMALL: f64 = 0.1;
+/// A rate that differs by less than this is taken over without a transient: the value of Cisco's
+/// syncodecs.
+const SMALL: f64 = 0.5;
 /// `SCALE_t` and `SCALE_B`: scales of the Laplace distributions of distances and sizes, in means.
 const SCALE: f64 = 0.15;
 /// `R_min` and the highest rate, bit/s.

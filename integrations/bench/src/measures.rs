@@ -26,9 +26,9 @@ pub(crate) struct Figures {
     pub(crate) late: f64,
     /// Jain's index of the media flows; with a TCP the media's part of both; none for one flow.
     pub(crate) share: Option<f64>,
-    /// The median time to a new rate, seconds; how many were found, of how many.
-    pub(crate) converged: Option<f64>,
-    pub(crate) found: (usize, usize),
+    /// The times to new rates, seconds, of those that were found; and how many there were.
+    pub(crate) converged: Vec<f64>,
+    pub(crate) wanted: usize,
 }
 
 /// Bits that arrived between two times, seconds.
@@ -66,7 +66,7 @@ impl Figures {
         let mut waits: Vec<f64> = waits.map(|arrival| arrival.waited.as_secs_f64() * 1e3).collect();
         let sent: u64 = run.media.iter().map(|record| record.sent).sum();
         let arrived: usize = run.media.iter().map(|record| record.arrivals.len()).sum();
-        let (mut times, wanted) = convergence(case, run);
+        let (converged, wanted) = convergence(case, run);
         Self {
             rate: all / time / 1e6,
             utilisation: all / capacity,
@@ -74,8 +74,8 @@ impl Figures {
             loss: 1.0 - arrived as f64 / sent.max(1) as f64,
             late: run.late as f64 / run.made.max(1) as f64,
             share: share(case, run),
-            found: (times.len(), wanted),
-            converged: (!times.is_empty()).then(|| quantile(&mut times, 0.5)),
+            converged,
+            wanted,
         }
     }
 }

@@ -14,8 +14,8 @@ const INKS: [&str; 5] = ["s0", "s2", "s3", "s4", "ink"];
 /// Points of a curve, about.
 const POINTS: f64 = 100.0;
 
-/// The table of a case.
-pub(crate) fn table(case: &Case, figures: &[(Control, Figures)]) -> String {
+/// The table of a case: the mean over the seeds, and their range where it shows.
+pub(crate) fn table(case: &Case, rows: &[(Control, [Figures; 3])]) -> String {
     let share = match (case.tcp, case.flows.len()) {
         (Some(_), _) => Some("part next to TCP"),
         (None, 1) => None,
@@ -28,25 +28,40 @@ pub(crate) fn table(case: &Case, figures: &[(Control, Figures)]) -> String {
         rule.push_str(" ---: |");
     }
     let _ = writeln!(table, " to a new rate |{rule} ---: |");
-    for (control, f) in figures {
-        let [p50, p95] = f.wait;
+    for (control, runs) in rows {
+        let cell = |value: &dyn Fn(&Figures) -> f64, digits, unit| -> String {
+            ranged(&runs.each_ref().map(value), digits, unit)
+        };
         let _ = write!(
             table,
-            "| {} | {:.2} | {:.0} % | {p50:.0} | {p95:.0} | {:.1} % | {:.1} % |",
+            "| {} | {} | {} | {} | {} | {} | {} |",
             control.name(),
-            f.rate,
-            f.utilisation * 100.0,
-            f.loss * 100.0,
-            f.late * 100.0
+            cell(&|f| f.rate, 2, ""),
+            cell(&|f| f.utilisation * 100.0, 0, " %"),
+            cell(&|f| f.wait[0], 0, ""),
+            cell(&|f| f.wait[1], 0, ""),
+            cell(&|f| f.loss * 100.0, 1, " %"),
+            cell(&|f| f.late * 100.0, 1, " %"),
         );
-        if let Some(share) = f.share {
-            let _ = write!(table, " {share:.2} |");
+        if share.is_some() {
+            let _ = write!(table, " {} |", cell(&|f| f.share.unwrap_or(0.0), 2, ""));
         }
-        let (found, wanted) = f.found;
-        let time = f.converged.map_or("never".to_owned(), |time| format!("{time:.1} s"));
+        let mut times: Vec<f64> = runs.iter().flat_map(|f| f.converged.iter().copied()).collect();
+        let (found, wanted) = (times.len(), runs.iter().map(|f| f.wanted).sum::<usize>());
+        let time =
+            if found == 0 { "never".to_owned() } else { format!("{:.1} s", quantile(&mut times, 0.5)) };
         let _ = writeln!(table, " {time} ({found} of {wanted}) |");
     }
     table
+}
+
+/// A mean with the range behind it, unless all are the same at this many digits.
+fn ranged(values: &[f64], digits: usize, unit: &str) -> String {
+    let text = |value: f64| format!("{value:.digits$}");
+    let mean = text(values.iter().sum::<f64>() / values.len() as f64);
+    let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
+    let (least, most) = (text(least), text(most));
+    if least == most { format!("{mean}{unit}") } else { format!("{mean}{unit} ({least}–{most})") }
 }
 
 /// The pictures of a case: rates and waits over time, for each control.
@@ -109,7 +124,7 @@ fn waits(case: &Case, control: Control, run: &Run, step: f64) -> Panel {
         curve(&label, INKS[n % INKS.len()], 1.4, at_share(record, 0.95))
     });
     let x = axis("time, s", [0.0, case.time as f64]);
-    let y = axis("wait in the queue, ms", [0.0, 600.0]);
+    let y = axis("wait in the queue, ms", [0.0, (1.2 * case.queue_ms).max(600.0)]);
     Panel { title: format!("{}: waits", control.name()), x, y, curves: curves.collect() }
 }
 

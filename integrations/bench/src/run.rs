@@ -9,10 +9,10 @@ use tfrc::Settings;
 use tfrc::config::{PacketSize, QueueDelay, TfrcSp};
 use tfrc_rtc::{Limits, Tfrc};
 use tfrc_sim::tcp;
-use tfrc_testpath::shared::{Bottleneck, Flow, Pair, Record, Shared};
+use tfrc_testpath::shared::{Bottleneck, Flow, Jitter, Pair, Record, Shared};
 use tfrc_units::{Duration, Rate};
 
-use crate::cases::{Case, QUEUE_MS};
+use crate::cases::{Case, JITTER_MS};
 use crate::encoder::RANGE;
 use crate::source::{FIRST, Schedule, Source, Waste};
 use crate::stack::Factory;
@@ -91,8 +91,8 @@ pub(crate) struct Run {
     pub(crate) late: u64,
 }
 
-/// Runs a case.
-pub(crate) fn run(case: &Case, control: Control) -> Run {
+/// Runs a case with this seed of encoders and jitter.
+pub(crate) fn run(case: &Case, control: Control, seed: u64) -> Run {
     let epoch = Instant::now();
     let seconds = Duration::from_secs;
     let waste = Waste::default();
@@ -102,7 +102,7 @@ pub(crate) fn run(case: &Case, control: Control) -> Run {
         let pause =
             case.pause.filter(|_| n == 0).map(|(from, to)| (seconds(from).into(), seconds(to).into()));
         let schedule = Schedule { begin, end, pause };
-        let source = Source::new(epoch, n as u64 + 1, schedule, waste.clone());
+        let source = Source::new(epoch, seed * 100 + n as u64, schedule, waste.clone());
         let begin = epoch + begin;
         let pair = if let Some(factory) = control.quic() {
             let (sender, receiver) = quic::Sender::connect(begin, factory, source);
@@ -122,8 +122,9 @@ pub(crate) fn run(case: &Case, control: Control) -> Run {
     }
     let rate = |mbit: f64| Rate::from_bits_per_sec(mbit * 1e6);
     let rates: Vec<_> = case.rates.iter().map(|(at, mbit)| (seconds(*at), rate(*mbit))).collect();
-    let queue = (case.rates[0].1 * 1e6 / 8.0 * QUEUE_MS / 1e3) as u64;
-    let mut shared = Shared::new(epoch, &Bottleneck { rates, queue }, flows);
+    let queue = (case.rates[0].1 * 1e6 / 8.0 * case.queue_ms / 1e3) as u64;
+    let jitter = Jitter { most: Duration::from_millis(JITTER_MS), seed };
+    let mut shared = Shared::new(epoch, &Bottleneck { rates, queue, jitter }, flows);
     shared.run(seconds(case.time));
     let mut media = shared.into_records();
     let tcp = case.tcp.and_then(|_| media.pop());

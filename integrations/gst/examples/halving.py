@@ -4,7 +4,7 @@
     python3 integrations/gst/examples/halving.py run --tfrc target/debug/tfrc --out DIR
 
 `run` has `tfrc emu` with this program at both of its ends, then reads what arrived: times without a
-picture, and a sheet of pictures. Needs the plugin installed, ffmpeg, and of Debian python3-gi,
+picture, and a sheet of pictures; `--runs 3` prints means and ranges too. Needs the plugin installed, ffmpeg, and of Debian python3-gi,
 gir1.2-gst-plugins-bad-1.0, gstreamer1.0-nice and gstreamer1.0-plugins-base, -good, -bad and -ugly.
 """
 
@@ -193,6 +193,19 @@ def receive(given):
     peer.run(given.seconds + 30)
 
 
+def repeat(given):
+    """Runs as often as asked for, each in a folder of its own."""
+    results, out = [], given.out
+    for number in range(1, given.runs + 1):
+        given.out = out / str(number) if given.runs > 1 else out
+        results.append(run(given))
+    if given.runs > 1:
+        for key in results[0]:
+            values = [result[key] for result in results]
+            known = [value for value in values if value is not None]
+            print(f"{key}: mean {sum(known) / max(len(known), 1):.2f} of {values}")
+
+
 def run(given):
     given.out.mkdir(parents=True, exist_ok=True)
     for name in ["offer", "answer", "arrived.ts"]:
@@ -223,6 +236,7 @@ def run(given):
     result["outside_limits"] = emulation.returncode == 3
     print(json.dumps(result, indent=1))
     (given.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    return result
 
 
 def followed(log, halved):
@@ -272,12 +286,13 @@ def main():
     parser.add_argument("--tfrc", default="tfrc", help="the program")
     parser.add_argument("--out", type=Path, required=True, help="folder for all that is made")
     parser.add_argument("--seconds", type=int, default=30, help="length of the run")
+    parser.add_argument("--runs", type=int, default=1, help="how often")
     parser.add_argument("--scenario", default=SCENARIO, help="the path, with nodes near and far")
     parser.add_argument("--estimator", default="rtptfrcbwe", help="the element")
     parser.add_argument("--max-queue-delay", type=int, default=0, help="ms; 0 for no bound")
     given = parser.parse_args()
     given.out = given.out.resolve()
-    {"run": run, "send": send, "receive": receive}[given.role](given)
+    {"run": repeat, "send": send, "receive": receive}[given.role](given)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 //! Pairs of ends that share a bottleneck, and TCPs of the simulator next to them, in virtual time.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use tfrc_sim::network::RateChange;
@@ -9,7 +10,7 @@ use tfrc_sim::tcp::{self, ConnectionId, Transfer};
 use tfrc_sim::{Address, Engine, LinkSpec, Network, NoAgent, Seed};
 use tfrc_units::{Duration, Ecn, Epoch, Rate, saturating};
 
-use crate::{Datagram, End};
+use crate::{Datagram, End, Random};
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;
@@ -21,6 +22,18 @@ pub struct Bottleneck {
     pub rates: Vec<(Duration, Rate)>,
     /// Bytes that wait at most: drop-tail.
     pub queue: u64,
+    /// The additional delay of each packet, in both directions.
+    pub jitter: Jitter,
+}
+
+/// Additional delays that keep the order of a flow's packets: half of `most` in the mean, with a
+/// Gaussian distribution cut at three standard deviations, which are 0 and `most`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Jitter {
+    /// The longest one; zero for none.
+    pub most: Duration,
+    /// The seed of their random numbers.
+    pub seed: u64,
 }
 
 /// A pair of ends.
@@ -48,7 +61,7 @@ pub struct Flow {
 pub struct Arrival {
     /// When it came to the receiver.
     pub at: Duration,
-    /// How much longer it took than the flow's delay: its wait and its transmission.
+    /// How much longer it took than the flow's delay and jitter: its wait and its transmission.
     pub waited: Duration,
     /// Its bytes, headers included.
     pub bytes: u32,
@@ -88,7 +101,45 @@ struct Running {
     /// When it is to be served next.
     due: Option<tfrc_units::Instant>,
     begun: bool,
+    /// Packets that jitter holds up, on their way to each side.
+    held: [Held; 2],
     record: Record,
+}
+
+/// The jitter on the way to one side.
+struct Held {
+    jitter: Jitter,
+    random: Random,
+    packets: VecDeque<(tfrc_units::Instant, Ecn, Content)>,
+}
+
+impl Held {
+    fn new(jitter: Jitter, stream: u64) -> Self {
+        let random = Random::new(jitter.seed * 1000 + stream);
+        Self { jitter, random, packets: VecDeque::new() }
+    }
+
+    /// Takes a packet in; says when it goes on.
+    fn hold(&mut self, at: tfrc_units::Instant, ecn: Ecn, content: Content) -> tfrc_units::Instant {
+        let before = self.packets.back().map_or(at, |(due, ..)| *due);
+        let due = (at + self.delay()).max(before);
+        self.packets.push_back((due, ecn, content));
+        due
+    }
+
+    fn delay(&mut self) -> Duration {
+        if self.jitter.most.is_zero() {
+            return Duration::ZERO;
+        }
+        loop {
+            // Box and Muller.
+            let radius = (-2.0 * (1.0 - self.random.uniform()).ln()).sqrt();
+            let deviation = radius * (std::f64::consts::TAU * self.random.uniform()).cos();
+            if deviation.abs() <= 3.0 {
+                return Duration::from_secs_f64(self.jitter.most.as_secs_f64() * (0.5 + deviation / 6.0));
+            }
+        }
+    }
 }
 
 /// Flows over a bottleneck.
@@ -130,9 +181,12 @@ impl Shared {
             })
             .collect();
         let mut engine = network.build(Seed(1));
+        let mut number = 0;
         let flows = flows.into_iter().zip(nodes).map(|(flow, nodes)| {
             let gateways = nodes.map(|node| engine.gateway(node).expect("a node of this network"));
-            Running::new(flow, gateways, origin)
+            number += 2;
+            let held = [0, 1].map(|side| Held::new(bottleneck.jitter, number + side));
+            Running::new(flow, gateways, origin, held)
         });
         let flows = flows.collect();
         Self { engine, flows, epoch, now: origin }
@@ -158,7 +212,7 @@ impl Shared {
         for (n, flow) in self.flows.iter_mut().enumerate() {
             flow.serve(saturating(n), &mut self.engine, self.now, now, &self.epoch);
         }
-        let timers = self.flows.iter().filter_map(|flow| flow.due);
+        let timers = self.flows.iter().filter_map(Running::next);
         let next = timers.chain(self.engine.poll_timeout()).min();
         // Timers of the ends may be due at once again and again: time goes on.
         self.now = next.unwrap_or(end).max(self.now + Duration::from_micros(1)).min(end);
@@ -166,7 +220,7 @@ impl Shared {
 }
 
 impl Running {
-    fn new(flow: Flow, gateways: [Address; 2], origin: tfrc_units::Instant) -> Self {
+    fn new(flow: Flow, gateways: [Address; 2], origin: tfrc_units::Instant, held: [Held; 2]) -> Self {
         let machines = match flow.pair {
             Pair::Ends(near, far) => Machines::Ends(near, far),
             Pair::Tcp(settings) => Machines::Tcp {
@@ -186,8 +240,15 @@ impl Running {
             stop: origin + flow.stop,
             due: Some(start),
             begun: false,
+            held,
             record: Record::default(),
         }
+    }
+
+    /// When it is to be served next.
+    fn next(&self) -> Option<tfrc_units::Instant> {
+        let held = self.held.iter().filter_map(|held| Some(held.packets.front()?.0));
+        held.chain(self.due).min()
     }
 
     /// Takes in what has come, and lets the machines act, if there is a reason to.
@@ -203,21 +264,24 @@ impl Running {
         let mut answers = Vec::new();
         for (side, gateway) in self.gateways.into_iter().enumerate() {
             while let Some(delivery) = engine.poll_delivery(gateway) {
-                active = true;
                 let header = delivery.packet.header;
+                let due = self.held[side].hold(delivery.at, header.ecn, delivery.packet.payload);
                 if side == 1 {
                     let waited = delivery.at.saturating_since(header.sent).saturating_sub(self.delay);
-                    let since = delivery.at.saturating_since(self.origin);
+                    let since = due.saturating_since(self.origin);
                     self.record.arrivals.push(Arrival { at: since, waited, bytes: header.size });
                 }
-                match (&mut self.machines, delivery.packet.payload) {
+            }
+            while let Some((_, ecn, content)) = self.held[side].packets.pop_front_if(|(due, ..)| *due <= at) {
+                active = true;
+                match (&mut self.machines, content) {
                     (Machines::Ends(near, far), Content::Datagram(bytes)) => {
                         let end = if side == 0 { near } else { far };
-                        end.receive(now, Datagram { bytes, ecn: header.ecn });
+                        end.receive(now, Datagram { bytes, ecn });
                     }
                     (Machines::Tcp { sender, .. }, Content::Ack(ack)) => sender.on_ack(at, &ack),
                     (Machines::Tcp { sink, .. }, Content::Data(data)) => {
-                        answers.extend(sink.on_data(at, &data, header.ecn));
+                        answers.extend(sink.on_data(at, &data, ecn));
                     }
                     _ => {}
                 }
@@ -292,7 +356,7 @@ mod tests {
             start: Duration::ZERO,
             stop: seconds(60),
         };
-        let bottleneck = Bottleneck { rates, queue: 25_000 };
+        let bottleneck = Bottleneck { rates, queue: 25_000, jitter: Jitter::default() };
         let mut shared = Shared::new(Instant::now(), &bottleneck, (0..2).map(flow).collect());
         shared.run(seconds(60));
         let records = shared.into_records();
@@ -312,5 +376,23 @@ mod tests {
             assert!(longest <= Duration::from_millis(225), "{longest}");
             assert!(record.sent > saturating::<u64>(record.arrivals.len()), "losses");
         }
+    }
+
+    /// Delays within their bounds, with the mean and deviation of the distribution, in order.
+    #[test]
+    fn jitter_keeps_the_order() {
+        let most = Duration::from_millis(30);
+        let mut held = Held::new(Jitter { most, seed: 1 }, 0);
+        let delays: Vec<f64> = (0..10_000).map(|_| held.delay().as_secs_f64() * 1e3).collect();
+        let mean = delays.iter().sum::<f64>() / 1e4;
+        let deviation = (delays.iter().map(|delay| (delay - mean).powi(2)).sum::<f64>() / 1e4).sqrt();
+        assert!(delays.iter().all(|delay| (0.0..=30.0).contains(delay)));
+        assert!((14.8..=15.2).contains(&mean) && (4.8..=5.1).contains(&deviation), "{mean}, {deviation}");
+        let start = tfrc_units::Instant::from_nanos(0);
+        let datagram = || Content::Datagram(Vec::new());
+        let due: Vec<_> =
+            (0..100).map(|n| held.hold(start + Duration::from_millis(n), Ecn::NotEct, datagram())).collect();
+        assert!(due.is_sorted(), "{due:?}");
+        assert!(due.iter().any(|at| *at > start + most), "held up");
     }
 }

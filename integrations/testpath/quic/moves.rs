@@ -1,0 +1,51 @@
+//! A client whose address changes while both ends send: a module of the tests of noq and quinn.
+
+use std::net::SocketAddr;
+
+use super::peer::{Peer, Traffic};
+use super::stack::{Tfrc, TfrcConfig};
+use super::world::world;
+use tfrc_testpath::{Fate, Random, Rule, Side, Wire, World};
+use tfrc_units::Duration;
+
+/// Time before the move, and after it.
+const HALF: Duration = Duration::from_secs(20);
+
+/// What a move did.
+pub(crate) struct Move {
+    /// Datagrams that arrived at the client and at the server in [`HALF`] before the move.
+    pub before: [usize; 2],
+    /// Those in [`HALF`] after it.
+    pub after: [usize; 2],
+    /// The server's controller just before the move, 30 ms after it, and at the end.
+    pub server: [Tfrc; 3],
+}
+
+impl Move {
+    /// Whether each end gets at least this part of what it got before.
+    pub(crate) fn keeps(&self, part: f64) -> bool {
+        self.before.iter().zip(self.after).all(|(before, after)| after as f64 >= part * *before as f64)
+    }
+}
+
+/// Both ends send all they can over 50 ms there and back; 1 % of the server's datagrams are lost
+/// before the move. Then the client's datagrams come from another address.
+pub(crate) fn moved(config: &TfrcConfig, change: fn(&mut SocketAddr)) -> Move {
+    let mut random = Random::new(1);
+    let lost = std::rc::Rc::new(std::cell::Cell::new(0.01));
+    let p = lost.clone();
+    let rule: Rule = Box::new(move |side| Fate::drop_if(side == Side::Server && random.happens(p.get())));
+    let mut world: World<Peer, Peer> = world(Wire::new(Duration::from_millis(25)), rule, config, false);
+    (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
+    world.run(HALF);
+    let before = [world.client.arrivals.len(), world.server.arrivals.len()];
+    let known = world.server.tfrc();
+    lost.set(0.0);
+    change(&mut world.server.remote);
+    let (soon, rest) = (Duration::from_millis(30), Duration::from_millis(19_970));
+    world.run(soon);
+    let anew = world.server.tfrc();
+    world.run(rest);
+    let after = [world.client.arrivals.len() - before[0], world.server.arrivals.len() - before[1]];
+    Move { before, after, server: [known, anew, world.server.tfrc()] }
+}
