@@ -2,7 +2,8 @@
 
 use tfrc::advisor::{Ack, Hold};
 use tfrc::config::QueueDelay;
-use tfrc::study::{Revision, Stamp};
+use tfrc::equation::Friend;
+use tfrc::study::{FriendChoice, Profile, Revision, Stamp};
 use tfrc::{
     Advisor, Arrival, Config, Feedback, LossReport, PacketCount, PacketKind, Receiver, Sender, Settings,
 };
@@ -37,6 +38,20 @@ impl Reader<'_> {
     }
 }
 
+/// The profile `balanced`, its friend and the rule that chooses it, by bits of the first byte.
+fn choose(settings: &mut Settings, choice: u8) {
+    let choices = settings.algorithm.choices_mut();
+    if choice & 8 != 0 {
+        Profile::Balanced.choose(choices);
+    }
+    if choice & 16 != 0 {
+        choices.equation.friend = if choice & 8 == 0 { Friend::Cubic } else { Friend::Reno };
+    }
+    if choice & 32 != 0 {
+        choices.friend_choice = FriendChoice::ByShape;
+    }
+}
+
 /// The first byte chooses the settings; then come operations on a sender, a receiver and an
 /// advisor.
 pub fn check(data: &[u8]) {
@@ -49,8 +64,9 @@ pub fn check(data: &[u8]) {
         _ => Settings::for_revision(Revision::Ns2).validate().unwrap_or_default(),
     };
     let bound = if choice & 4 == 0 { QueueDelay::Unlimited } else { QueueDelay::AtMost(BOUND) };
-    let bounded = Settings { max_queue_delay: bound, ..*config.settings() };
-    let config = bounded.validate().unwrap_or(config);
+    let mut settings = Settings { max_queue_delay: bound, ..*config.settings() };
+    choose(&mut settings, choice);
+    let config = settings.validate().unwrap_or(config);
     let mut sender = Sender::new(&config);
     let mut receiver = Receiver::new(&config);
     let mut advisor: Advisor<64> = Advisor::with_capacity(&config, Duration::from_millis(50));

@@ -11,7 +11,7 @@ pub mod args;
 pub mod command;
 mod document;
 mod failure;
-mod figure;
+pub mod figure;
 pub mod interrupt;
 pub mod live;
 mod log;

@@ -4,9 +4,10 @@
 //! A function of a column leaves out rows without a value there, and has no value itself if none is
 //! left. `argmin` and `argmax` give the first key of a row, as a number: of the first row where
 //! several have the extreme value. `inside` is the share of rows whose value is near the recorded
-//! one of the emulated side.
+//! one of the emulated side, `same_side` that of rows where both are below, in or above a band
+//! around zero.
 
-use super::emulation::EmulatedTable;
+use super::emulation::{EmulatedTable, EmulatedValue};
 use super::table::Table;
 use tfrc_lab::formula::number;
 use tfrc_lab::formula::{Expression, Function, Given, Kind, Scope, Wrong};
@@ -17,7 +18,7 @@ const ROW: Kind = Kind::Text("a row");
 const COLUMN: Kind = Kind::Text("a column");
 
 /// The functions of claims.
-pub(crate) const FUNCTIONS: [Function; 9] = [
+pub(crate) const FUNCTIONS: [Function; 10] = [
     Function { name: "cell", takes: &[ROW, COLUMN] },
     Function { name: "min", takes: &[COLUMN] },
     Function { name: "max", takes: &[COLUMN] },
@@ -27,6 +28,7 @@ pub(crate) const FUNCTIONS: [Function; 9] = [
     Function { name: "argmax", takes: &[COLUMN] },
     Function { name: "count", takes: &[COLUMN] },
     Function { name: "inside", takes: &[COLUMN, Kind::Number] },
+    Function { name: "same_side", takes: &[COLUMN, Kind::Number] },
 ];
 
 /// A table of values: rows with their names and first keys, and what stands in them.
@@ -60,22 +62,38 @@ impl<'a> Values<'a> {
     /// further from it than one standard deviation of the emulated runs. Rows without both values
     /// are left out.
     fn inside(&self, column: &str, band: f64) -> Option<f64> {
-        let near = |row: usize| {
-            let other = self.emulated?.get(self.rows[row].0, column)?;
-            let distance = ((self.get)(row, column)? - other.mean?).abs();
+        self.share(column, |value, mean, other| {
             let spread =
                 other.ci95.and_then(|half| statistics::deviation_of(half, other.runs)).unwrap_or(0.0);
-            Some(f64::from(u8::from(distance <= spread.max(band * other.mean?.abs()))))
+            (value - mean).abs() <= spread.max(band * mean.abs())
+        })
+    }
+
+    /// The share of rows whose value is on the side of the emulated mean: below −`bound`, above
+    /// `bound` or between. Rows without both values are left out.
+    fn same_side(&self, column: &str, bound: f64) -> Option<f64> {
+        let side = |value: f64| (value > bound, value < -bound);
+        self.share(column, |value, mean, _| side(value) == side(mean))
+    }
+
+    /// The share of rows, of those with both, whose value and emulated mean fit each other.
+    fn share(&self, column: &str, fits: impl Fn(f64, f64, &EmulatedValue) -> bool) -> Option<f64> {
+        let fit = |row: usize| {
+            let other = self.emulated?.get(self.rows[row].0, column)?;
+            Some(f64::from(u8::from(fits((self.get)(row, column)?, other.mean?, other))))
         };
-        mean(&(0..self.rows.len()).filter_map(near).collect::<Vec<f64>>())
+        mean(&(0..self.rows.len()).filter_map(fit).collect::<Vec<f64>>())
     }
 }
 
 impl Scope for Values<'_> {
     fn call(&self, name: &str, given: &[Given<'_>]) -> Result<Option<f64>, (String, String)> {
         let text = |i: usize| given.get(i).map_or("", Given::text);
-        if name == "inside" {
-            return Ok(self.inside(text(0), given.get(1).map_or(0.0, Given::number)));
+        let bound = given.get(1).map_or(0.0, Given::number);
+        match name {
+            "inside" => return Ok(self.inside(text(0), bound)),
+            "same_side" => return Ok(self.same_side(text(0), bound)),
+            _ => {}
         }
         if name == "cell" {
             let row = self.rows.iter().position(|(row, _)| *row == text(0));
@@ -123,7 +141,6 @@ pub(crate) fn check(claim: &Expression, rows: &[&str], columns: &[&str]) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::super::emulation::EmulatedValue;
     use super::super::error::NamedText;
     use super::*;
 
@@ -166,6 +183,13 @@ mod tests {
         // Three runs 0.6 apart: half a width of 95 % of 1.49.
         emulated.values.extend([recorded("20%/a", value(1.5, Some(1.49)))]);
         assert_eq!(inside(&emulated), Some(1.0));
+        // 3 is above 2 as 3.2 is, and below 3.1; 1 and 1.5 are in both.
+        for (bound, share) in [("2", 1.0), ("3.1", 0.5), ("1.2", 0.5), ("9", 1.0)] {
+            let values = Values { emulated: Some(&emulated), ..Values::of_table(&table) };
+            let formula = format!("same_side('x', {bound})");
+            let formula = Expression::parse(&formula, &FUNCTIONS, &[]).expect("right");
+            assert_eq!(formula.value(&values).expect("no error"), Some(share), "{bound}");
+        }
         let claim = Expression::parse("cell('60%/b','x')", &FUNCTIONS, &[]).expect("well formed");
         let wrong = check(&claim, &["30%/b"], &["x"]).expect_err("no such row");
         assert!(wrong.message.contains("60%/b") && wrong.hint.contains("30%/b"), "{wrong}");

@@ -79,7 +79,7 @@ impl Tabular for Settings {
         keys.number("lost_after", "a number of packets from 1 to 8", &mut study.lost_after);
         fields!(keys, study, [loss_event_timing, discounting, first_interval, feedback]);
         fields!(keys, study, [receive_rate, empty_report, first_losses, initial_rate, slow_start, growth]);
-        fields!(keys, study, [receive_limit, floor, rate_step, reschedule]);
+        fields!(keys, study, [receive_limit, floor, rate_step, reschedule, friend_choice]);
         fields!(keys, self, [receiver_rtt_before_sample, no_feedback_floor, feedback_floor]);
         fields!(keys, self, [credit, timer_granularity, cap, max_queue_delay]);
         estimator(&mut study.estimator, keys);

@@ -61,7 +61,6 @@ struct FrontPage;
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
-#[cfg(test)]
 extern crate std;
 
 pub mod advisor;

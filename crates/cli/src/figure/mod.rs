@@ -12,6 +12,8 @@ mod rendering;
 #[path = "without.rs"]
 mod rendering;
 
+pub use rendering::pdf;
+
 /// The file that `--figure` names.
 #[derive(Debug)]
 pub(crate) struct FigureFile {

@@ -38,7 +38,7 @@ fn tree(svg: &str) -> Result<Tree, Failure> {
 ///
 /// # Errors
 /// [`Failure::Run`] without a font, or for a drawing that PDF cannot have.
-pub(super) fn pdf(svg: &str) -> Result<Vec<u8>, Failure> {
+pub fn pdf(svg: &str) -> Result<Vec<u8>, Failure> {
     to_pdf(&tree(svg)?)
 }
 

@@ -2,9 +2,11 @@
 
 use crate::Failure;
 
+/// PDF is refused.
+///
 /// # Errors
 /// [`Failure::Usage`], always.
-pub(super) fn pdf(_svg: &str) -> Result<Vec<u8>, Failure> {
+pub fn pdf(_svg: &str) -> Result<Vec<u8>, Failure> {
     Err(refused("PDF"))
 }
 

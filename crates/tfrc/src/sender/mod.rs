@@ -453,6 +453,9 @@ impl Sender {
         // §4.3 step 2.
         let rtt = self.rtt.mean();
         self.rtt.on_sample(sample, Origin::Feedback);
+        if let Some(friend) = self.study.on_rtt_sample(now, sample) {
+            self.allowed.rules.equation.friend = friend;
+        }
         let Some(path) = self.path() else { return };
         // §4.3 step 3, before step 4: with the old X.
         let timeout = self.timeout();

@@ -8,7 +8,8 @@ use super::*;
 use crate::config::{SegmentSize, TfrcSp};
 use crate::equation::{Friend, RtoPolicy};
 use crate::guard::CircuitBreaker;
-use crate::study::{Pairs, Profile, Spacing};
+use crate::study::{FriendChoice, Pairs, Profile, Spacing};
+use proptest::prelude::*;
 use std::vec::Vec;
 use tfrc_testkit::at;
 
@@ -206,4 +207,66 @@ fn collapse_ends_it_as_without_the_profile() {
     let ratio = lossy(Profile::Balanced).bytes_per_sec() / lossy(Profile::Rfc5348).bytes_per_sec();
     assert!((1.0..=4.0 / 3.0 + 0.01).contains(&ratio), "{ratio}");
     assert!(lossy(Profile::Balanced) < rate(1000.0));
+}
+
+/// A report: milliseconds since the last one, the round-trip time and −log₁₀ p.
+fn reports() -> impl Strategy<Value = Vec<(u64, u64, f64)>> {
+    proptest::collection::vec((1u64..500, 1u64..800, 0.0f64..7.0), 1..60)
+}
+
+/// Feeds the reports to a sender that is never short of data; X after each.
+fn fed(sender: &mut Sender, reports: &[(u64, u64, f64)]) -> Vec<f64> {
+    let mut ms = 1000;
+    let x = reports.iter().map(|(gap, rtt, exponent)| {
+        ms += gap;
+        let feedback = Feedback {
+            newest_sent_at: at(ms) - Duration::from_millis(*rtt),
+            elapsed: Duration::ZERO,
+            receive_rate: rate(1e7),
+            loss_event_rate: Probability::saturating(libm::pow(10.0, -exponent)),
+            losses: LossReport::NoNewLoss,
+            count: PacketCount::Unknown,
+        };
+        sender.on_feedback_covering(at(ms), feedback, Coverage::NotDataLimited);
+        sender.allowed_rate().bytes_per_sec()
+    });
+    x.collect()
+}
+
+proptest! {
+    /// Whatever a peer or others on the path make of the round-trip times: with the friend chosen by
+    /// shape X is between those of the friends told, so the most to gain is the choice itself.
+    #[test]
+    fn by_shape_x_is_between_those_of_both_friends(reports in reports()) {
+        let of = |friend: Friend, choice: FriendChoice| {
+            let mut sender = sender(Profile::Balanced, |settings| {
+                let choices = settings.algorithm.choices_mut();
+                (choices.equation.friend, choices.friend_choice) = (friend, choice);
+            });
+            fed(&mut sender, &reports)
+        };
+        let (reno, cubic) = (of(Friend::Reno, FriendChoice::Told), of(Friend::Cubic, FriendChoice::Told));
+        for told in [Friend::Reno, Friend::Cubic] {
+            let shape = of(told, FriendChoice::ByShape);
+            for ((shape, reno), cubic) in shape.iter().zip(&reno).zip(&cubic) {
+                prop_assert!(reno <= shape && shape <= cubic, "{reno}, {shape}, {cubic}");
+            }
+        }
+    }
+
+    /// Pairs change no rate: in no time since the first report has a flow with pairs sent more than
+    /// one packet more than one without.
+    #[test]
+    fn pairs_are_at_most_a_packet_ahead(exponent in 0.5f64..5.0, ms in 150u64..900) {
+        let sent = |pairs| {
+            let mut sender =
+                sender(Profile::Balanced, |settings| settings.algorithm.choices_mut().pairs = pairs);
+            sender.on_rtt_sample(at(0), RTT);
+            sender.on_sent(at(0), 1000);
+            feedback_with(&mut sender, 100, 1e6, libm::pow(10.0, -exponent), LossReport::NewLossEvent);
+            times(&mut sender, 100, ms).len()
+        };
+        let (single, pairs) = (sent(Pairs::Off), sent(Pairs::Above(3.0)));
+        prop_assert!(pairs <= single + 1 && pairs + 2 >= single, "{pairs}, {single}");
+    }
 }

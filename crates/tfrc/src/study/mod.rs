@@ -24,6 +24,7 @@ mod sender;
 #[cfg(test)]
 mod sender_tests;
 mod sending;
+mod shape;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use sending::{
     AfterExpiration, Growth, InitialRate, NoFeedback, NoFeedbackCut, Pairs, RateFloor, RateStep,
     ReceiveLimit, Reschedule, SlowStart, Spacing,
 };
+pub use shape::FriendChoice;
 pub use stamp::Stamp;
 
 use crate::equation::Equation;
@@ -125,6 +127,8 @@ pub struct Choices {
     pub spacing: Spacing,
     /// Packets that leave two by two.
     pub pairs: Pairs,
+    /// Rule that chooses the equation's friend at the sender.
+    pub friend_choice: FriendChoice,
     /// Way of a risen rate into the spacing in slow start.
     pub rate_step: RateStep,
     /// Effect of a new rate on the next send time (§4.6).
@@ -153,6 +157,7 @@ impl Default for Choices {
             no_feedback: NoFeedback::default(),
             spacing: Spacing::Damped { weight: 0.9 },
             pairs: Pairs::Off,
+            friend_choice: FriendChoice::Told,
             rate_step: RateStep::AtOnce,
             reschedule: Reschedule::Always,
         }

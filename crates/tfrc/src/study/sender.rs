@@ -2,7 +2,9 @@
 
 use tfrc_units::{Duration, Instant, Rate};
 
-use super::{AfterExpiration, Choices, ReceiveLimit, Stamp, Supply};
+use super::shape::QueueShape;
+use super::{AfterExpiration, Choices, FriendChoice, ReceiveLimit, Stamp, Supply};
+use crate::equation::Friend;
 use crate::study::ns2::ramp::Ramp;
 
 /// State that [`crate::Sender`] keeps for choices other than RFC 5348's.
@@ -17,6 +19,8 @@ pub(crate) struct SenderStudy {
     /// When the sender last had nothing to send though it might have.
     short_of_data: Option<Instant>,
     ramp: Ramp,
+    /// The growth of the queue, where it chooses the friend.
+    shape: Option<QueueShape>,
     /// [`SenderStudy::on_sent`] has to see packets.
     watches_packets: bool,
 }
@@ -30,6 +34,10 @@ impl SenderStudy {
             unanswered: false,
             short_of_data: None,
             ramp: Ramp::new(choices.rate_step),
+            shape: match choices.friend_choice {
+                FriendChoice::Told => None,
+                FriendChoice::ByShape => Some(QueueShape::new(choices.equation.friend)),
+            },
             watches_packets: matches!(choices.receive_limit, ReceiveLimit::Ns2),
         }
     }
@@ -78,6 +86,11 @@ impl SenderStudy {
     pub(crate) const fn on_feedback(&mut self) {
         self.rounds = self.rounds.saturating_add(1);
         self.unanswered = false;
+    }
+
+    /// A sample of the round-trip time; the equation's friend from now on, where its shape chooses.
+    pub(crate) fn on_rtt_sample(&mut self, now: Instant, sample: Duration) -> Option<Friend> {
+        self.shape.as_mut().map(|shape| shape.on_sample(now, sample))
     }
 
     /// The supply of the last 1.5 round-trip times.

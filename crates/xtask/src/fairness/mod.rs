@@ -1,5 +1,6 @@
 //! The tables and the map of `docs/fairness.md`, from runs of `experiments/modern/fairness-*`.
 
+mod kernel;
 mod map;
 mod points;
 mod tables;
@@ -9,14 +10,22 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::python::release;
-use crate::{Outcome, root};
+use crate::python::development;
+use crate::{Outcome, cargo, root};
 use points::Laboratory;
 
 /// The experiments, that of TCPs alone first.
-const EXPERIMENTS: [&str; 3] = ["modern/fairness-tcp", "modern/fairness-map", "modern/fairness-fresh"];
+const EXPERIMENTS: [&str; 5] = [
+    "modern/fairness-tcp",
+    "modern/fairness-map",
+    "modern/fairness-fresh",
+    "modern/fairness-kernel",
+    "modern/fairness-minute",
+];
 const PAGE: &str = "docs/fairness.md";
 const MAP: &str = "docs/fairness-map.svg";
+/// The same for a paper.
+const MAP_PDF: &str = "docs/fairness-map.pdf";
 
 /// Runs the experiments, or reads results of `tfrc reproduce --json` (a file each, or one of all),
 /// and writes the page's tables and the map.
@@ -30,12 +39,17 @@ pub(crate) fn write(results: &[std::path::PathBuf]) -> Outcome {
     }
     std::fs::write(&page, text).map_err(|error| format!("{PAGE}: {error}"))?;
     std::fs::write(root().join(MAP), map::svg(&laboratory)).map_err(|error| format!("{MAP}: {error}"))?;
-    println!("{PAGE} and {MAP} are written");
+    crate::python::run(
+        cargo()
+            .args(["run", "--locked", "--quiet", "--package", "tfrc-cli", "--example", "pdf"])
+            .args([MAP, MAP_PDF]),
+    )?;
+    println!("{PAGE}, {MAP} and {MAP_PDF} are written");
     Ok(())
 }
 
 fn run() -> Result<Value, String> {
-    let output = Command::new(release()?)
+    let output = Command::new(development()?)
         .current_dir(root())
         .arg("reproduce")
         .args(EXPERIMENTS)

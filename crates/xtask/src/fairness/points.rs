@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::kernel::Kernel;
+
 /// A place on the map, by the texts of its keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Point {
@@ -16,7 +18,8 @@ pub(super) struct Point {
 }
 
 impl Point {
-    fn of(row: &str) -> Option<Self> {
+    /// The point of a row, by its first six keys.
+    pub(super) fn of(row: &str) -> Option<Self> {
         let mut keys = row.split('/').map(str::to_owned);
         let mut next = || keys.next();
         Some(Self {
@@ -55,6 +58,8 @@ pub(super) struct Laboratory {
     pub(super) fresh: BTreeMap<String, Course>,
     /// TCPs alone: tcp, other, rate, rtt, queue, tcps, others.
     tcps: BTreeMap<Vec<String>, Values>,
+    /// The kernel's side.
+    pub(super) kernel: Kernel,
 }
 
 impl Laboratory {
@@ -77,6 +82,8 @@ impl Laboratory {
                     add(&mut laboratory.fresh, "rfc5348", cells, "rfc_profile");
                     variants(&mut laboratory.fresh, experiment);
                 }
+                "modern/fairness-kernel" => laboratory.kernel.add_points(cells),
+                "modern/fairness-minute" => laboratory.kernel.add_minute(cells),
                 other => return Err(format!("`{other}` is not an experiment of fairness")),
             }
         }
@@ -144,7 +151,8 @@ fn add(courses: &mut BTreeMap<String, Course>, name: &str, cells: &[Value], key:
     courses.entry(name.to_owned()).or_default().extend(course);
 }
 
-fn table(cells: &[Value], key: &str) -> BTreeMap<String, Values> {
+/// The values of one kind by row and column.
+pub(super) fn table(cells: &[Value], key: &str) -> BTreeMap<String, Values> {
     let mut rows: BTreeMap<String, Values> = BTreeMap::new();
     for cell in cells {
         let (row, column) = (cell["row"].as_str(), cell["column"].as_str());
@@ -155,7 +163,7 @@ fn table(cells: &[Value], key: &str) -> BTreeMap<String, Values> {
     rows
 }
 
-fn array(value: &Value) -> &[Value] {
+pub(super) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 

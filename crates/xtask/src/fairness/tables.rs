@@ -25,6 +25,9 @@ pub(super) fn all(of: &Laboratory) -> Vec<(&'static str, String)> {
         ("delays", by(of, "round-trip time", |point| point.rtt.clone())),
         ("flows", by(of, "flows, TCP + TFRC", Point::flows)),
         ("fresh", fresh(of)),
+        ("kernel", of.kernel.sides(of)),
+        ("apart", of.kernel.apart()),
+        ("minute", of.kernel.shares()),
     ]
 }
 
@@ -67,7 +70,7 @@ impl Tally {
     }
 }
 
-fn median(values: &[f64]) -> String {
+pub(super) fn median(values: &[f64]) -> String {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).map_or("–".to_owned(), |value| format!("{value:.2}"))
@@ -93,11 +96,11 @@ fn is_common(of: &Laboratory, point: &Point) -> bool {
     of.map.get("told").is_some_and(|told| told.contains_key(point))
 }
 
-fn head(columns: &[&str]) -> String {
+pub(super) fn head(columns: &[&str]) -> String {
     format!("| {} |\n|{}\n", columns.join(" | "), " --- |".repeat(columns.len()))
 }
 
-fn row(cells: &[String]) -> String {
+pub(super) fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 

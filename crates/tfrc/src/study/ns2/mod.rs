@@ -15,9 +15,10 @@ use tfrc_units::Duration;
 
 use crate::equation::{Equation, EquationForm, RtoPolicy};
 use crate::study::{
-    AfterExpiration, Choices, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, Growth,
-    HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut, OpenInterval, Pairs,
-    RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SlowStart, Spacing, Weights,
+    AfterExpiration, Choices, EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses,
+    FriendChoice, Growth, HistoryDiscounting, InitialRate, LossEventTiming, NoFeedback, NoFeedbackCut,
+    OpenInterval, Pairs, RateFloor, RateStep, ReceiveLimit, ReceiveRateWindow, Reschedule, SlowStart,
+    Spacing, Weights,
 };
 
 /// The choices of ns-2.35 as it comes.
@@ -55,6 +56,7 @@ pub(crate) fn choices() -> Choices {
         rtt_weight: 0.95,
         spacing: Spacing::Damped { weight: 0.95 },
         pairs: Pairs::Off,
+        friend_choice: FriendChoice::Told,
         rate_step: RateStep::PerPacket,
         reschedule: Reschedule::InSlowStart,
     }

@@ -1,0 +1,231 @@
+//! The friend of the equation by the shape in which the queue grows: a choice of a study.
+//!
+//! Between two losses the window of a Reno, and so the queue behind it, grows along a straight line
+//! over round trips; that of a CUBIC along a cubic. Samples of the round-trip time show the queue.
+//! docs/models/tfrc.md has what this is worth, and where it does not work.
+
+use tfrc_units::{Duration, Instant};
+
+use crate::equation::Friend;
+
+/// The rule that chooses the friend of the equation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(
+    feature = "schema",
+    derive(tfrc_units::schema::Deserialize, tfrc_units::schema::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum FriendChoice {
+    /// The friend is the one that is told.
+    #[default]
+    Told,
+    /// The friend that is told is the first one; after some growths of the queue it is Reno if
+    /// they were straight, and CUBIC if they were not. The rate lies between those of both.
+    ByShape,
+}
+
+/// A growth counts from this many round trips on, and from this many samples on.
+const LEAST_ROUNDS: f64 = 6.0;
+const LEAST_SAMPLES: f64 = 5.0;
+/// Its rise, as a part of the least round-trip time, and in seconds.
+const LEAST_RISE: (f64, f64) = (0.1, 0.004);
+/// The weight of a new growth in the mean, at least.
+const LEAST_WEIGHT: f64 = 0.15;
+/// Below the first the growths are straight, above the second they are not.
+const BOUNDS: (f64, f64) = (0.06, 0.09);
+
+/// The growth of the queue, and the mean distance of past growths from straight lines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueueShape {
+    friend: Friend,
+    /// When the last sample came.
+    last: Option<Instant>,
+    growth: Growth,
+    /// Mean of the distances, as parts of the rise.
+    distance: f64,
+    /// Growths in the mean.
+    growths: f64,
+}
+
+/// Samples from the lowest one on.
+#[derive(Debug, Clone, Copy, Default)]
+struct Growth {
+    /// The least and the greatest sample, in seconds.
+    low: f64,
+    high: f64,
+    /// Round trips since the least.
+    rounds: f64,
+    all: Sums,
+    /// Up to the greatest.
+    to_top: Sums,
+}
+
+/// Sums over samples s at rounds t.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    n: f64,
+    t: f64,
+    s: f64,
+    tt: f64,
+    ts: f64,
+    ss: f64,
+    /// The latest t.
+    end: f64,
+}
+
+impl Sums {
+    fn add(&mut self, t: f64, s: f64) {
+        self.n += 1.0;
+        self.t += t;
+        self.s += s;
+        self.tt += t * t;
+        self.ts += t * s;
+        self.ss += s * s;
+        self.end = t;
+    }
+
+    /// Standard deviation of the samples from the straight line that fits them best.
+    fn distance(&self) -> f64 {
+        let (t, s) = (self.t / self.n, self.s / self.n);
+        let (tt, ts, ss) = (self.tt / self.n - t * t, self.ts / self.n - t * s, self.ss / self.n - s * s);
+        libm::sqrt((ss - ts * ts / tt).max(0.0))
+    }
+}
+
+impl Growth {
+    fn from(sample: f64) -> Self {
+        let mut growth = Self { low: sample, high: sample, ..Self::default() };
+        growth.all.add(0.0, 0.0);
+        growth.to_top = growth.all;
+        growth
+    }
+
+    /// Returns true if a sample is so far below the greatest that somebody has slowed down.
+    fn ends_at(&self, sample: f64) -> bool {
+        let rise = self.high - self.low;
+        sample < self.high - 0.5 * rise && rise > (LEAST_RISE.0 * self.low).max(LEAST_RISE.1)
+    }
+
+    fn add(&mut self, rounds: f64, sample: f64) {
+        self.rounds += rounds;
+        self.all.add(self.rounds, sample - self.low);
+        if sample >= self.high {
+            self.high = sample;
+            self.to_top = self.all;
+        }
+    }
+
+    /// The distance from a straight line as a part of the rise, for a growth that is long enough.
+    fn shape(&self) -> Option<f64> {
+        let Sums { n, end, .. } = self.to_top;
+        let rise = self.high - self.low;
+        (n >= LEAST_SAMPLES && end >= LEAST_ROUNDS).then(|| self.to_top.distance() / rise)
+    }
+}
+
+impl QueueShape {
+    /// Nothing is known but the friend that is told.
+    pub(crate) const fn new(told: Friend) -> Self {
+        let distance = match told {
+            Friend::Reno => BOUNDS.0,
+            Friend::Cubic => BOUNDS.1,
+        };
+        let sums = Sums { n: 0.0, t: 0.0, s: 0.0, tt: 0.0, ts: 0.0, ss: 0.0, end: 0.0 };
+        let growth = Growth { low: 0.0, high: 0.0, rounds: 0.0, all: sums, to_top: sums };
+        Self { friend: told, last: None, growth, distance, growths: 1.0 }
+    }
+
+    /// A sample of the round-trip time; the friend from now on.
+    pub(crate) fn on_sample(&mut self, now: Instant, sample: Duration) -> Friend {
+        let seconds = sample.as_secs_f64();
+        if sample.is_zero() {
+            return self.friend;
+        }
+        let since = self.last.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        self.last = Some(now);
+        if self.growth.ends_at(seconds) {
+            if let Some(shape) = self.growth.shape() {
+                self.judge(shape);
+            }
+            self.growth = Growth::from(seconds);
+        } else if self.growth.all.n < 1.0 || seconds <= self.growth.low {
+            self.growth = Growth::from(seconds);
+        } else {
+            self.growth.add(since.as_secs_f64() / seconds, seconds);
+        }
+        self.friend
+    }
+
+    fn judge(&mut self, shape: f64) {
+        self.growths += 1.0;
+        let weight = (1.0 / self.growths).max(LEAST_WEIGHT);
+        self.distance += weight * (shape - self.distance);
+        if self.distance < BOUNDS.0 {
+            self.friend = Friend::Reno;
+        } else if self.distance > BOUNDS.1 {
+            self.friend = Friend::Cubic;
+        }
+        #[cfg(all())]
+        std::eprintln!(
+            "shape {shape:.4} mean {:.4} end {:.0} n {:.0} rise {:.4}",
+            self.distance,
+            self.growth.to_top.end,
+            self.growth.to_top.n,
+            self.growth.high - self.growth.low
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Friends after `growths` growths of twenty round trips, from 100 ms by 50 ms, of a form from 0
+    /// to 1.
+    fn after(told: Friend, growths: u32, form: impl Fn(f64) -> f64) -> Friend {
+        let mut shape = QueueShape::new(told);
+        let mut now = Instant::ZERO;
+        for _ in 0..=growths {
+            for n in 0..=20 {
+                let sample = Duration::from_secs_f64(0.1 + 0.05 * form(f64::from(n) / 20.0));
+                now += sample;
+                shape.on_sample(now, sample);
+            }
+        }
+        shape.friend
+    }
+
+    /// RFC 9438 §4.2: a cubic around the inflection, which is Reno's line nowhere.
+    #[test]
+    fn lines_are_reno_and_cubics_are_cubic() {
+        for told in [Friend::Reno, Friend::Cubic] {
+            assert_eq!(after(told, 10, |x| x), Friend::Reno);
+            assert_eq!(after(told, 10, |x| 1.0 - libm::pow(1.0 - x, 3.0)), Friend::Cubic, "concave");
+            assert_eq!(after(told, 10, |x| x * x * x), Friend::Cubic, "convex");
+        }
+    }
+
+    /// Without a queue that grows, or with too few growths, the friend is the one that is told.
+    #[test]
+    fn nothing_is_known_without_growth() {
+        for told in [Friend::Reno, Friend::Cubic] {
+            assert_eq!(after(told, 10, |_| 0.0), told, "no queue");
+            assert_eq!(after(told, 10, |x| 0.05 * x), told, "2.5 ms of it");
+            assert_eq!(after(told, 0, |x| 1.0 - x), told);
+        }
+    }
+
+    proptest! {
+        /// Any samples give a friend, and a distance that is a number.
+        #[test]
+        fn any_samples(samples in proptest::collection::vec((0u64..1 << 62, 0u64..1 << 40), 0..200)) {
+            let mut shape = QueueShape::new(Friend::Cubic);
+            for (now, sample) in samples {
+                shape.on_sample(Instant::from_nanos(now), Duration::from_nanos(sample));
+                prop_assert!(shape.distance.is_finite());
+            }
+        }
+    }
+}
