@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::points::{Laboratory, Obeys, Point, array, table};
+use super::points::{Laboratory, Obeys, Point, table};
 use super::tables::{head, median, row};
 
 /// Binary logarithm of the ratio at a point: simulated, and the kernel's.
