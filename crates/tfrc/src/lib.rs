@@ -61,6 +61,7 @@ struct FrontPage;
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(test)]
 extern crate std;
 
 pub mod advisor;

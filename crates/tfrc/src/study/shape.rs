@@ -166,14 +166,6 @@ impl QueueShape {
         } else if self.distance > BOUNDS.1 {
             self.friend = Friend::Cubic;
         }
-        #[cfg(all())]
-        std::eprintln!(
-            "shape {shape:.4} mean {:.4} end {:.0} n {:.0} rise {:.4}",
-            self.distance,
-            self.growth.to_top.end,
-            self.growth.to_top.n,
-            self.growth.high - self.growth.low
-        );
     }
 }
 
