@@ -27,7 +27,7 @@ pub enum FriendChoice {
 
 /// A growth counts from this many round trips on, and from this many samples on.
 const LEAST_ROUNDS: f64 = 6.0;
-const LEAST_SAMPLES: f64 = 5.0;
+const LEAST_SAMPLES: u32 = 5;
 /// Its rise, as a part of the least round-trip time, and in seconds.
 const LEAST_RISE: (f64, f64) = (0.1, 0.004);
 /// The weight of a new growth in the mean, at least.
@@ -38,67 +38,55 @@ const BOUNDS: (f64, f64) = (0.06, 0.09);
 /// The growth of the queue, and the mean distance of past growths from straight lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueShape {
-    friend: Friend,
+    growth: Growth,
     /// When the last sample came.
     last: Option<Instant>,
-    growth: Growth,
     /// Mean of the distances, as parts of the rise.
     distance: f64,
-    /// Growths in the mean.
-    growths: f64,
+    /// Growths in the mean, as far as they have to be told apart.
+    growths: u8,
+    friend: Friend,
 }
 
-/// Samples from the lowest one on.
-#[derive(Debug, Clone, Copy, Default)]
+/// Samples s at rounds t from the lowest one on. Every sender has room for it, so it keeps sums.
+#[derive(Debug, Clone, Copy)]
 struct Growth {
     /// The least and the greatest sample, in seconds.
     low: f64,
     high: f64,
     /// Round trips since the least.
     rounds: f64,
-    all: Sums,
-    /// Up to the greatest.
-    to_top: Sums,
-}
-
-/// Sums over samples s at rounds t.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    n: f64,
     t: f64,
     s: f64,
     tt: f64,
     ts: f64,
     ss: f64,
-    /// The latest t.
-    end: f64,
-}
-
-impl Sums {
-    fn add(&mut self, t: f64, s: f64) {
-        self.n += 1.0;
-        self.t += t;
-        self.s += s;
-        self.tt += t * t;
-        self.ts += t * s;
-        self.ss += s * s;
-        self.end = t;
-    }
-
-    /// Standard deviation of the samples from the straight line that fits them best.
-    fn distance(&self) -> f64 {
-        let (t, s) = (self.t / self.n, self.s / self.n);
-        let (tt, ts, ss) = (self.tt / self.n - t * t, self.ts / self.n - t * s, self.ss / self.n - s * s);
-        libm::sqrt((ss - ts * ts / tt).max(0.0))
-    }
+    /// Up to the greatest: the distance from a straight line, and the round trips.
+    top_distance: f64,
+    top_rounds: f64,
+    samples: u32,
+    /// Up to the greatest.
+    top_samples: u32,
 }
 
 impl Growth {
-    fn from(sample: f64) -> Self {
-        let mut growth = Self { low: sample, high: sample, ..Self::default() };
-        growth.all.add(0.0, 0.0);
-        growth.to_top = growth.all;
-        growth
+    const NOTHING: Self = Self {
+        low: 0.0,
+        high: 0.0,
+        rounds: 0.0,
+        t: 0.0,
+        s: 0.0,
+        tt: 0.0,
+        ts: 0.0,
+        ss: 0.0,
+        top_distance: 0.0,
+        top_rounds: 0.0,
+        samples: 0,
+        top_samples: 0,
+    };
+
+    const fn from(sample: f64) -> Self {
+        Self { low: sample, high: sample, samples: 1, top_samples: 1, ..Self::NOTHING }
     }
 
     /// Returns true if a sample is so far below the greatest that somebody has slowed down.
@@ -109,18 +97,32 @@ impl Growth {
 
     fn add(&mut self, rounds: f64, sample: f64) {
         self.rounds += rounds;
-        self.all.add(self.rounds, sample - self.low);
+        let (t, s) = (self.rounds, sample - self.low);
+        self.samples = self.samples.saturating_add(1);
+        self.t += t;
+        self.s += s;
+        self.tt += t * t;
+        self.ts += t * s;
+        self.ss += s * s;
         if sample >= self.high {
             self.high = sample;
-            self.to_top = self.all;
+            self.top_distance = self.distance();
+            (self.top_rounds, self.top_samples) = (self.rounds, self.samples);
         }
+    }
+
+    /// Standard deviation of the samples from the straight line that fits them best.
+    fn distance(&self) -> f64 {
+        let n = f64::from(self.samples);
+        let (t, s) = (self.t / n, self.s / n);
+        let (tt, ts, ss) = (self.tt / n - t * t, self.ts / n - t * s, self.ss / n - s * s);
+        libm::sqrt((ss - ts * ts / tt).max(0.0))
     }
 
     /// The distance from a straight line as a part of the rise, for a growth that is long enough.
     fn shape(&self) -> Option<f64> {
-        let Sums { n, end, .. } = self.to_top;
-        let rise = self.high - self.low;
-        (n >= LEAST_SAMPLES && end >= LEAST_ROUNDS).then(|| self.to_top.distance() / rise)
+        let is_long = self.top_samples >= LEAST_SAMPLES && self.top_rounds >= LEAST_ROUNDS;
+        is_long.then(|| self.top_distance / (self.high - self.low))
     }
 }
 
@@ -131,9 +133,7 @@ impl QueueShape {
             Friend::Reno => BOUNDS.0,
             Friend::Cubic => BOUNDS.1,
         };
-        let sums = Sums { n: 0.0, t: 0.0, s: 0.0, tt: 0.0, ts: 0.0, ss: 0.0, end: 0.0 };
-        let growth = Growth { low: 0.0, high: 0.0, rounds: 0.0, all: sums, to_top: sums };
-        Self { friend: told, last: None, growth, distance, growths: 1.0 }
+        Self { growth: Growth::NOTHING, last: None, distance, growths: 1, friend: told }
     }
 
     /// A sample of the round-trip time; the friend from now on.
@@ -149,7 +149,7 @@ impl QueueShape {
                 self.judge(shape);
             }
             self.growth = Growth::from(seconds);
-        } else if self.growth.all.n < 1.0 || seconds <= self.growth.low {
+        } else if self.growth.samples == 0 || seconds <= self.growth.low {
             self.growth = Growth::from(seconds);
         } else {
             self.growth.add(since.as_secs_f64() / seconds, seconds);
@@ -158,8 +158,8 @@ impl QueueShape {
     }
 
     fn judge(&mut self, shape: f64) {
-        self.growths += 1.0;
-        let weight = (1.0 / self.growths).max(LEAST_WEIGHT);
+        self.growths = self.growths.saturating_add(1);
+        let weight = (1.0 / f64::from(self.growths)).max(LEAST_WEIGHT);
         self.distance += weight * (shape - self.distance);
         if self.distance < BOUNDS.0 {
             self.friend = Friend::Reno;

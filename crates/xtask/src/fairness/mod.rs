@@ -2,6 +2,7 @@
 
 mod kernel;
 mod map;
+mod mixes;
 mod points;
 mod tables;
 
@@ -10,17 +11,18 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::python::development;
+use crate::python::{built, development};
 use crate::{Outcome, cargo, root};
 use points::Laboratory;
 
 /// The experiments, that of TCPs alone first.
-const EXPERIMENTS: [&str; 5] = [
+const EXPERIMENTS: [&str; 6] = [
     "modern/fairness-tcp",
     "modern/fairness-map",
     "modern/fairness-fresh",
     "modern/fairness-kernel",
     "modern/fairness-minute",
+    "modern/fairness-shape",
 ];
 const PAGE: &str = "docs/fairness.md";
 const MAP: &str = "docs/fairness-map.svg";
@@ -39,11 +41,9 @@ pub(crate) fn write(results: &[std::path::PathBuf]) -> Outcome {
     }
     std::fs::write(&page, text).map_err(|error| format!("{PAGE}: {error}"))?;
     std::fs::write(root().join(MAP), map::svg(&laboratory)).map_err(|error| format!("{MAP}: {error}"))?;
-    crate::python::run(
-        cargo()
-            .args(["run", "--locked", "--quiet", "--package", "tfrc-cli", "--example", "pdf"])
-            .args([MAP, MAP_PDF]),
-    )?;
+    // With the whole workspace's features, as everything else in `target` is built.
+    crate::python::run(cargo().args(["build", "--locked", "--workspace", "--example", "pdf"]))?;
+    crate::python::run(Command::new(built().join("debug/examples/pdf")).args([MAP, MAP_PDF]))?;
     println!("{PAGE}, {MAP} and {MAP_PDF} are written");
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::kernel::Kernel;
+use super::mixes::Mixes;
 
 /// A place on the map, by the texts of its keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +61,8 @@ pub(super) struct Laboratory {
     tcps: BTreeMap<Vec<String>, Values>,
     /// The kernel's side.
     pub(super) kernel: Kernel,
+    /// The friend by shape next to both TCPs at once.
+    pub(super) mixes: Mixes,
 }
 
 impl Laboratory {
@@ -84,6 +87,7 @@ impl Laboratory {
                 }
                 "modern/fairness-kernel" => laboratory.kernel.add_points(cells),
                 "modern/fairness-minute" => laboratory.kernel.add_minute(cells),
+                "modern/fairness-shape" => laboratory.mixes.add(experiment),
                 other => return Err(format!("`{other}` is not an experiment of fairness")),
             }
         }

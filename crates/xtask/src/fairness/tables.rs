@@ -7,6 +7,14 @@ use super::points::{Course, Laboratory, Obeys, Point, Values};
 
 /// Binary logarithm of the factor that points may be off without a reference.
 const TWO: f64 = 1.0;
+/// That beyond which a factor only says that one of both had nothing.
+const FAR: f64 = 10.0;
+/// The algorithms of the tables by their names among the results.
+const ALGORITHMS: [(&str, &str, &str); 3] = [
+    ("rfc5348", "RFC 5348", "RFC 5348"),
+    ("told", "balanced, told its friend", "told"),
+    ("by-shape", "balanced, friend by shape", "by shape"),
+];
 const FACTORS: [(&str, &str); 5] = [
     ("obedience_log2", "obedience"),
     ("loss_events_log2", "p"),
@@ -28,6 +36,7 @@ pub(super) fn all(of: &Laboratory) -> Vec<(&'static str, String)> {
         ("kernel", of.kernel.sides(of)),
         ("apart", of.kernel.apart()),
         ("minute", of.kernel.shares()),
+        ("mixes", of.mixes.table()),
     ]
 }
 
@@ -64,7 +73,11 @@ impl Tally {
         sizes.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let place = (share * (sizes.len().saturating_sub(1)) as f64).round();
-            sizes.get(place as usize).map_or("–".to_owned(), |size| format!("{:.2}", size.exp2()))
+            match sizes.get(place as usize) {
+                Some(size) if *size > FAR => ">1000".to_owned(),
+                Some(size) => format!("{:.2}", size.exp2()),
+                None => "–".to_owned(),
+            }
         };
         format!("{}, {}, {}", at(0.5), at(0.9), at(1.0))
     }
@@ -78,7 +91,7 @@ pub(super) fn median(values: &[f64]) -> String {
 
 /// The equation that an algorithm of this name obeys next to a TCP.
 fn obeys(name: &str, point: &Point) -> Obeys {
-    let cubic = matches!(name, "friend-cubic" | "harm")
+    let cubic = matches!(name, "friend-cubic" | "harm" | "by-shape" | "by-shape-reno")
         || (matches!(name, "told" | "no-rto") && point.tcp == "cubic");
     if cubic { Obeys::Cubic } else { Obeys::Reno }
 }
@@ -104,7 +117,7 @@ pub(super) fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// RFC 5348 and the profile next to each TCP, over the points `among` a set's.
+/// Each algorithm next to each TCP, over the points `among` a set's.
 fn next_to_each(
     of: &Laboratory,
     set: &BTreeMap<String, Course>,
@@ -113,7 +126,7 @@ fn next_to_each(
 ) -> String {
     let columns = ["algorithm", "next to", "within two", "in band", "median, 90 %, worst factor", variation];
     let mut out = head(&columns);
-    for (name, title) in [("rfc5348", "RFC 5348"), ("told", "balanced, told its friend")] {
+    for (name, title, _) in ALGORITHMS {
         let Some(course) = set.get(name) else { continue };
         for tcp in ["sack", "cubic"] {
             let tally = tally(of, course, name, &|point| point.tcp == tcp && among(point));
@@ -130,7 +143,7 @@ fn next_to_each(
     out
 }
 
-/// RFC 5348 and the profile over the whole map.
+/// Each algorithm over the whole map.
 fn today(of: &Laboratory) -> String {
     let common = |point: &Point| is_common(of, point);
     let mut out = next_to_each(of, &of.map, "variation over TCP's", &common);
@@ -150,9 +163,10 @@ fn today(of: &Laboratory) -> String {
     };
     let _ = writeln!(
         out,
-        "\nPlaces in which both peers are within a factor of two: {} by RFC 5348,\n{} by the profile.",
+        "\nPlaces in which both peers are within a factor of two: {} by RFC 5348, {} by the\nprofile told its friend, {} by shape.",
         both("rfc5348"),
-        both("told")
+        both("told"),
+        both("by-shape")
     );
     out
 }
@@ -205,6 +219,8 @@ fn ablation(of: &Laboratory) -> String {
         ("friend-cubic", "CUBIC's equation"),
         ("no-rto", "balanced without t_RTO, told its friend"),
         ("told", "balanced, told its friend"),
+        ("by-shape", "balanced, friend by shape"),
+        ("by-shape-reno", "the same, Reno first"),
     ];
     let Some(common) = of.map.get("pairs") else { return String::new() };
     let columns = ["algorithm", "SACK, within two", "CUBIC, within two", "median, 90 %, worst", "variation"];
@@ -227,15 +243,18 @@ fn ablation(of: &Laboratory) -> String {
 
 /// Points within a factor of two and in band by one of their keys.
 fn by(of: &Laboratory, title: &str, key: impl Fn(&Point) -> String) -> String {
-    let columns = [title, "RFC 5348, SACK", "RFC 5348, CUBIC", "balanced, SACK", "balanced, CUBIC"];
-    let mut out = head(&columns);
+    let algorithms = ALGORITHMS.map(|(name, _, short)| (name, short));
+    let titles =
+        algorithms.iter().flat_map(|(_, short)| [format!("{short}, SACK"), format!("{short}, CUBIC")]);
+    let columns: Vec<String> = std::iter::once(title.to_owned()).chain(titles).collect();
+    let mut out = head(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     let Some(course) = of.map.get("rfc5348") else { return out };
     let mut values: Vec<String> = course.keys().map(&key).collect();
     values.sort_by_key(|text| (number(text), text.clone()));
     values.dedup();
     for value in values {
         let mut cells = vec![value.clone()];
-        for name in ["rfc5348", "told"] {
+        for (name, _) in algorithms {
             for tcp in ["sack", "cubic"] {
                 let wanted = |point: &Point| point.tcp == tcp && key(point) == value && is_common(of, point);
                 let tally =
@@ -283,6 +302,8 @@ mod tests {
     fn distances_are_factors() {
         let tally = Tally { ratios: vec![-1.0, 0.0, 2.0], ..Tally::default() };
         assert_eq!(tally.distances(), "2.00, 4.00, 4.00");
+        let starved = Tally { ratios: vec![21.0], ..Tally::default() };
+        assert_eq!(starved.distances(), ">1000, >1000, >1000");
         assert_eq!(tally.share(1), "1 of 3 (33 %)");
         assert_eq!(Tally::default().share(0), "–");
         assert_eq!(median(&[]), "–");
