@@ -234,8 +234,8 @@ fn fed(sender: &mut Sender, reports: &[(u64, u64, f64)]) -> Vec<f64> {
 }
 
 proptest! {
-    /// Whatever a peer or others on the path make of the round-trip times: with the friend chosen by
-    /// shape X is between those of the friends told, so the most to gain is the choice itself.
+    /// For any round-trip times, whoever made them so: with the friend chosen by shape X is between
+    /// those of the friends told, and the most to gain is the choice itself.
     #[test]
     fn by_shape_x_is_between_those_of_both_friends(reports in reports()) {
         let of = |friend: Friend, choice: FriendChoice| {
@@ -254,8 +254,8 @@ proptest! {
         }
     }
 
-    /// Pairs change no rate: in no time has a flow with pairs sent two packets more or less than one
-    /// without, once both have caught up with the first report.
+    /// Pairs change no rate: once both have caught up with the first report, a flow with pairs
+    /// sends within two packets of one without.
     #[test]
     fn pairs_are_at_most_two_packets_apart(exponent in 0.5f64..5.0, ms in 50u64..290) {
         let sent = |pairs| {

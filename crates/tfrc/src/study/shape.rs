@@ -174,8 +174,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Friends after `growths` growths of twenty round trips, from 100 ms by 50 ms, of a form from 0
-    /// to 1.
+    /// The friend after `growths` growths of twenty round trips, from 100 ms by 50 ms, of a form
+    /// from 0 to 1.
     fn after(told: Friend, growths: u32, form: impl Fn(f64) -> f64) -> Friend {
         let mut shape = QueueShape::new(told);
         let mut now = Instant::ZERO;

@@ -12,7 +12,7 @@ type Ratios = [f64; 2];
 /// A share with half of its interval, as a text: the kernel's, and simulated.
 type Shares = [String; 2];
 
-/// What the experiments with recorded emulated runs have.
+/// The points and the shares of the experiments with recorded emulated runs.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     points: BTreeMap<(String, Point), Ratios>,
