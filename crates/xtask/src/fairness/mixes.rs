@@ -36,16 +36,14 @@ impl Mixes {
             "over CUBIC, mean",
         ];
         let mut out = head(&columns);
-        let queues: [(&str, &dyn Fn(&str) -> bool); 2] =
-            [("drop-tail", &|row| row.contains("BDP")), ("CoDel", &|row| row.contains("codel"))];
-        for (queue, is_meant) in queues {
+        for (queue, key) in [("drop-tail", "BDP"), ("CoDel", "codel")] {
             for (friend, rows) in [
                 ("by shape", &self.by_shape),
                 ("CUBIC, told", &self.told_cubic),
                 ("Reno, told", &self.told_reno),
             ] {
                 let rows: Vec<&Values> =
-                    rows.iter().filter(|(row, _)| is_meant(row)).map(|(_, values)| values).collect();
+                    rows.iter().filter(|(row, _)| row.contains(key)).map(|(_, values)| values).collect();
                 let all = |column: &str| -> Vec<f64> {
                     rows.iter().filter_map(|values| values.get(column).copied()).collect()
                 };
