@@ -45,7 +45,8 @@ def built(transport):
     """The example of the crate."""
     command = ["cargo", "build", "--locked", "--manifest-path", HERE / "Cargo.toml", "--package",
                f"tfrc-{transport}", "--example", EXAMPLES[transport], "--message-format", "json"]
-    text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    folder = os.environ | {"CARGO_TARGET_DIR": str(HERE.parent / "target/integrations")}
+    text = subprocess.run(command, env=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
     made = [json.loads(line).get("executable") for line in text.splitlines()]
     return [path for path in made if path][-1]
 

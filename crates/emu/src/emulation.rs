@@ -14,7 +14,7 @@ use tfrc_sim::{LinkId, LinkSpec, Network, NoAgent, NodeId, Seed};
 use crate::bridge::{Bridge, FlowPath, Observer};
 use crate::capture::LinkCapture;
 use crate::sandbox::{mount_memory, replace_file, unmount};
-use crate::space::{NodeSpace, wire};
+use crate::space::{NodeSpace, await_running, wire};
 use crate::{Fidelity, SandboxError};
 
 /// How a node's namespace is joined to the engine.
@@ -79,6 +79,9 @@ impl Emulation {
             let space = NodeSpace::new(name, address)?;
             places.push((*node, address, wire(&space, number, plan.wire)?));
             nodes.push(space);
+        }
+        for node in &nodes {
+            await_running(node)?;
         }
         name_hosts(&nodes).map_err(SandboxError::set_up("names of the nodes"))?;
         let constant = plan.network.links().filter(|(_, spec)| spec.trace.is_none());

@@ -167,7 +167,7 @@ def receive(given):
     Gst = gstreamer()
     pipeline, webrtc = Gst.Pipeline.new(), Gst.ElementFactory.make("webrtcbin")
     webrtc.set_property("bundle-policy", "max-bundle")
-    webrtc.set_property("latency", 400)
+    webrtc.set_property("latency", given.latency)
     pipeline.add(webrtc)
     peer = Peer(pipeline, webrtc, given.out)
 
@@ -213,7 +213,8 @@ def run(given):
 
     def end(role, log):
         words = ["/usr/bin/python3", HERE, role, "--out", given.out, "--seconds", given.seconds,
-                 "--estimator", given.estimator, "--max-queue-delay", given.max_queue_delay]
+                 "--estimator", given.estimator, "--max-queue-delay", given.max_queue_delay,
+                 "--latency", given.latency]
         return f"exec {shlex.join(map(str, words))} 2>{shlex.quote(str(given.out / log))}"
 
     command = [given.tfrc, "emu", given.scenario, "--json-stream", "--at", "far", end("receive", "receiver.log"),
@@ -290,6 +291,7 @@ def main():
     parser.add_argument("--scenario", default=SCENARIO, help="the path, with nodes near and far")
     parser.add_argument("--estimator", default="rtptfrcbwe", help="the element")
     parser.add_argument("--max-queue-delay", type=int, default=0, help="ms; 0 for no bound")
+    parser.add_argument("--latency", type=int, default=500, help="of the receiver, ms: time for repairs")
     given = parser.parse_args()
     given.out = given.out.resolve()
     {"run": repeat, "send": send, "receive": receive}[given.role](given)

@@ -71,6 +71,19 @@ fn programs_meet_through_the_network_and_give_their_status() {
 }
 
 #[test]
+fn programs_find_an_interface_that_runs() {
+    // IFF_RUNNING of net0: without it WebRTC's libraries, for one, take no address of an interface.
+    let look = "python3 -c 'import fcntl, socket, sys; \
+                flags = fcntl.ioctl(socket.socket(), 0x8913, b\"net0\" + bytes(36))[16]; \
+                sys.exit(5 if flags & 0x40 else 6)'";
+    for wire in ["veth", "tun"] {
+        let scenario = Scenario::new(NETWORK);
+        let Some(ended) = scenario.run(&["--wire", wire, "--at", "near", look]) else { return };
+        assert_eq!(ended.status.code(), Some(5), "{wire}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn every_kind_of_flow_gets_through() {
     let scenario = Scenario::new(&format!("{NETWORK}{FLOWS}"));
     let capture = scenario.0.path().join("path.pcap");

@@ -94,3 +94,13 @@ fn a_file_without_a_picture_is_a_failure_that_names_it() {
     assert!(finished.stderr.contains(&format!("error: {words}: ")), "{}", finished.stderr);
     receiver.end();
 }
+
+#[test]
+fn an_address_from_which_nothing_comes_is_a_failure_that_names_it() {
+    let (receiver, address) = recv(&["-1"]);
+    let finished = Program::start(tfrc(["stream", "udp://127.0.0.1:9", &address, "-t", "2s"])).end();
+    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
+    let words = "error: udp://127.0.0.1:9: no picture came from it";
+    assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    receiver.end();
+}

@@ -5,7 +5,9 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
 
+use nix::net::if_::InterfaceFlags;
 use rtnetlink::packet_route::link::{InfoData, InfoVeth, LinkMessage};
 use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth};
 
@@ -92,6 +94,33 @@ async fn into_service(address: Ipv4Addr, kind: WireKind) -> io::Result<()> {
     let index = nix::net::if_::if_nametoindex(INTERFACE)?;
     handle.address().add(index, IpAddr::V4(address), PREFIX).execute().await.map_err(told)
 }
+
+/// Waits until the kernel says that a node's interface runs: it does so up to a second after both
+/// ends are up, and programs leave out an interface that does not run.
+///
+/// # Errors
+/// [`SandboxError::SetUp`] if it does not run after [`LONGEST_WAIT`].
+pub(crate) fn await_running(node: &NodeSpace) -> Result<(), SandboxError> {
+    let running = node.run(async {
+        let looks = async {
+            while !runs()? {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(LONGEST_WAIT, looks).await?
+    });
+    let what = format!("interface of {}, which has to run", node.name());
+    running.and_then(|running| running).map_err(SandboxError::set_up(what))
+}
+
+/// True of the interface of the namespace that the thread is in.
+fn runs() -> io::Result<bool> {
+    let mut all = nix::ifaddrs::getifaddrs()?;
+    Ok(all.any(|one| one.interface_name == INTERFACE && one.flags.contains(InterfaceFlags::IFF_RUNNING)))
+}
+
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// Packets that may wait in front of a node's interface: on a wire without a rate of its own, none
 /// do for long.

@@ -132,7 +132,10 @@ class Streaming:
     def look(self):
         """Changes the bitrate; ends with the sender."""
         if self.follower.ended.is_set():
-            self.end()
+            # Others at an address may send nothing, or to another port.
+            known, position = self.pipeline.query_position(Gst.Format.TIME)
+            silent = self.given.kind == "uri" and not (known and position > 0)
+            self.end("no picture came from it" if silent else None)
             return GLib.SOURCE_REMOVE
         bitrate, before = self.follower.bitrate(), self.encoder.get_property("bitrate") * 1000
         if abs(bitrate - before) > CHANGE * before:
