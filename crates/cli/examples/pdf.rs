@@ -1,5 +1,6 @@
 //! Makes PDF of a drawing: `cargo xtask fairness` writes that of its map so.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use tfrc_cli::{Failure, figure};
@@ -8,7 +9,7 @@ fn main() -> ExitCode {
     match write(&std::env::args().skip(1).collect::<Vec<String>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{failure}");
+            let _ = writeln!(std::io::stderr(), "{failure}");
             ExitCode::from(failure.status())
         }
     }

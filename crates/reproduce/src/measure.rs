@@ -1,6 +1,8 @@
 //! Values that one run gives to the formulas of its points: from the cache, or from the world that
 //! runs it.
 
+use std::collections::BTreeSet;
+
 use super::emulation::EmulationResult;
 use super::emulation::answer::{Kept, answer};
 use super::error::ExperimentError;
@@ -88,6 +90,11 @@ impl Prepared<'_> {
         }
     }
 
+    fn cached(&self, (point, run): RunId, cache: &Cache) -> Found {
+        let point = &self.points[point];
+        cache.get(&point.key(run), &self.formulas(point))
+    }
+
     /// The formulas of a point's cells, and last what a run cost.
     fn formulas(&self, point: &PlannedPoint) -> Vec<&str> {
         let cells = &self.experiments[point.point.experiment].cells;
@@ -103,9 +110,21 @@ impl Prepared<'_> {
         cache: Option<&Cache>,
         hooks: &Hooks<'_>,
     ) -> Result<Outcomes, ExperimentError> {
-        let (mut outcomes, mut missing) = (Vec::new(), Vec::new());
+        let (mut outcomes, mut missing, mut damaged) = (Vec::new(), Vec::new(), BTreeSet::new());
         for &user in &shared.wanted {
-            match self.cached(user, cache, hooks) {
+            let known = match cache.map_or(Found::Nothing, |cache| self.cached(user, cache)) {
+                Found::All(values) => given(values),
+                Found::Damaged(why) => {
+                    // Points may share a file of the cache, too.
+                    if !damaged.contains(&why) {
+                        (hooks.warn)(&why);
+                        damaged.insert(why);
+                    }
+                    None
+                }
+                Found::Nothing => None,
+            };
+            match known {
                 Some(given) => outcomes.push((user, Ok(given))),
                 None => missing.push(user),
             }
@@ -131,19 +150,6 @@ impl Prepared<'_> {
             outcomes.push(((number, run), Ok(given)));
         }
         Ok(outcomes)
-    }
-
-    /// The values of a simulated run for a point, if the cache has them.
-    fn cached(&self, (point, run): RunId, cache: Option<&Cache>, hooks: &Hooks<'_>) -> Option<Given> {
-        let point = &self.points[point];
-        match cache?.get(&point.key(run), &self.formulas(point)) {
-            Found::All(values) => given(values),
-            Found::Damaged(why) => {
-                (hooks.warn)(&why);
-                None
-            }
-            Found::Nothing => None,
-        }
     }
 }
 

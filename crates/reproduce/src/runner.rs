@@ -266,8 +266,8 @@ impl<'a> Prepared<'a> {
         experiment.measures(cell, row) && !experiment.is_emulated_alone(row)
     }
 
-    /// The runs of this shard from those done to those wanted, but for those whose values are known.
-    /// Points of any experiments share the runs of one scenario, and each is done once.
+    /// The runs of this shard from those done to those wanted, but for those whose values are
+    /// known. Points of any experiments share the runs of one scenario, and each is done once.
     fn work(&self, done: &[u32], course: &Course) -> Vec<SharedRun> {
         let mut sharing: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (number, point) in self.points.iter().enumerate() {

@@ -533,8 +533,8 @@ fn mutations_turn_an_experiment_red() {
     let claims: Vec<usize> = mutants.experiments().iter().map(|one| one.claims.len()).collect();
     assert_eq!(claims, [1, 0, 1], "a claim about a row that is not run is left out");
     let prepared = Prepared::new(mutants.experiments(), wanted()).expect("right");
-    // Ten seeds in two rows and in one; neither variants nor the rfc profile. The change that changes
-    // nothing needs no runs.
+    // Ten seeds in two rows and in one; neither variants nor the rfc profile. The change that
+    // changes nothing needs no runs.
     assert_eq!(prepared.total(), 30);
     let hooks = Hooks { done: &|_| (), more: &|_| (), warn: &|_| (), stop: &|| false, emulated: None };
     let results = mutants.results(prepared.run(None, &hooks).expect("runs"));

@@ -11,7 +11,7 @@ use tfrc_units::Duration;
 /// Time before the move, and after it.
 const HALF: Duration = Duration::from_secs(20);
 
-/// What a move did.
+/// A move of one end, and its effect.
 pub(crate) struct Move {
     /// Datagrams that arrived at the client and at the server in [`HALF`] before the move.
     pub before: [usize; 2],
@@ -22,7 +22,7 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    /// Whether each end gets at least this part of what it got before.
+    /// True if each end gets at least this part of what it got before.
     pub(crate) fn keeps(&self, part: f64) -> bool {
         self.before.iter().zip(self.after).all(|(before, after)| after as f64 >= part * *before as f64)
     }

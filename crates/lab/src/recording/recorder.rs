@@ -32,7 +32,7 @@ impl Keep {
     pub const NOTHING: Self =
         Self { looks: Looks::None, link_flows: LinkFlows::None, delays: PacketDelays::None };
 
-    /// What either keeps.
+    /// All that either keeps.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -101,7 +101,7 @@ impl TcpSource {
                 context.set_timer(GO, go);
                 go
             });
-            // A paced packet that is due waits for that, and its time does not come again meanwhile.
+            // A paced packet that is due waits for that; its time does not come again meanwhile.
             let due = self.sender.poll_timeout().map(|at| if at > now { at } else { at.max(go) });
             schedule(context, PROTOCOL, due);
         }
