@@ -4,8 +4,8 @@
     python3 integrations/gst/examples/halving.py run --tfrc target/debug/tfrc --out DIR
 
 `run` has `tfrc emu` with this program at both of its ends, then reads what arrived: times without a
-picture, and a sheet of pictures; `--runs 3` prints means and ranges too. Needs the plugin installed, ffmpeg, and of Debian python3-gi,
-gir1.2-gst-plugins-bad-1.0, gstreamer1.0-nice and gstreamer1.0-plugins-base, -good, -bad and -ugly.
+picture, and a sheet of pictures; `--runs 3` prints means too. Needs the plugin installed, ffmpeg,
+and of Debian python3-gi, gir1.2-gst-plugins-bad-1.0, gstreamer1.0-nice and gstreamer1.0-plugins-base, -good, -bad and -ugly.
 """
 
 import argparse
@@ -291,7 +291,7 @@ def main():
     parser.add_argument("--scenario", default=SCENARIO, help="the path, with nodes near and far")
     parser.add_argument("--estimator", default="rtptfrcbwe", help="the element")
     parser.add_argument("--max-queue-delay", type=int, default=0, help="ms; 0 for no bound")
-    parser.add_argument("--latency", type=int, default=500, help="of the receiver, ms: time for repairs")
+    parser.add_argument("--latency", type=int, default=400, help="of the receiver, ms")
     given = parser.parse_args()
     given.out = given.out.resolve()
     {"run": repeat, "send": send, "receive": receive}[given.role](given)
