@@ -67,7 +67,7 @@ impl EmuArgs {
     }
 
     /// The links to capture, each with its file.
-    pub(crate) fn captures(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn captures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.pcap.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
     }
 }
