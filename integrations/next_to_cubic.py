@@ -52,7 +52,7 @@ def built(transport):
 
 
 def one(tfrc, frames):
-    """What media and TCP received in a run, bit/s."""
+    """Mean rates at which media and TCP arrive after the beginning of a run, bit/s."""
     with tempfile.TemporaryDirectory() as folder:
         # The TCP is there a while before the media and after it.
         command = [tfrc, "emu", SCENARIO,

@@ -10,12 +10,11 @@ mod stack;
 #[path = "../../testpath/quic/world.rs"]
 mod world;
 
-use moves::moved;
 use peer::{PAYLOAD, Traffic};
 use shares::greedy;
 use tfrc::Settings;
 use tfrc::config::RateCap;
-use tfrc_quinn::{Tfrc, TfrcConfig};
+use tfrc_quinn::TfrcConfig;
 use tfrc_testpath::{Fate, Random, Rule, Side, Wire, lossy};
 use tfrc_units::{Duration, Rate};
 use world::world;
@@ -93,30 +92,4 @@ fn a_path_without_losses_has_no_loss_event() {
         let rate = peer.arrivals.len() as f64 * (PAYLOAD + 38) as f64 * 8.0 / 60.0;
         assert!((3.2e6..=5.2e6).contains(&rate), "{rate}");
     }
-}
-
-/// A new port of the same host, as a translator gives it: the server goes on with a copy of its
-/// controller (RFC 9000 §9.4), and both ends keep three quarters of their rates.
-#[test]
-fn a_new_port_goes_on() {
-    let moved = moved(&capped(2.0), |address| address.set_port(3));
-    assert!(moved.keeps(0.75), "{:?} then {:?}", moved.before, moved.after);
-    let [known, copy, _] = moved.server.each_ref().map(Tfrc::advisor);
-    assert!(known.loss_events() > 0 && known.rtt().is_some(), "{}", known.loss_events());
-    assert_eq!((copy.loss_events(), copy.rtt().is_some()), (known.loss_events(), true));
-}
-
-/// A new host: the server's controller knows nothing of the new path (RFC 9000 §9.4), neither a
-/// round-trip time nor a loss event, not even by packets of the previous path; then it finds its
-/// rate again.
-#[test]
-fn a_new_host_begins_anew() {
-    let moved = moved(&capped(2.0), |address| address.set_ip([127, 0, 0, 2].into()));
-    let [known, anew, end] = moved.server.each_ref().map(Tfrc::advisor);
-    assert!(known.loss_events() > 0 && known.rtt().is_some(), "{}", known.loss_events());
-    assert_eq!((anew.loss_events(), anew.rtt()), (0, None));
-    assert_eq!(end.loss_events(), 0);
-    let rtt = end.rtt().expect("acknowledged");
-    assert!((MS(48)..=MS(56)).contains(&rtt), "{rtt}");
-    assert!(moved.keeps(0.75), "{:?} then {:?}", moved.before, moved.after);
 }

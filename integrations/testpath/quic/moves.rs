@@ -12,25 +12,25 @@ use tfrc_units::Duration;
 const HALF: Duration = Duration::from_secs(20);
 
 /// A move of one end, and its effect.
-pub(crate) struct Move {
+struct Move {
     /// Datagrams that arrived at the client and at the server in [`HALF`] before the move.
-    pub before: [usize; 2],
+    before: [usize; 2],
     /// Those in [`HALF`] after it.
-    pub after: [usize; 2],
+    after: [usize; 2],
     /// The server's controller just before the move, 30 ms after it, and at the end.
-    pub server: [Tfrc; 3],
+    server: [Tfrc; 3],
 }
 
 impl Move {
     /// True if each end gets at least this part of what it got before.
-    pub(crate) fn keeps(&self, part: f64) -> bool {
+    fn keeps(&self, part: f64) -> bool {
         self.before.iter().zip(self.after).all(|(before, after)| after as f64 >= part * *before as f64)
     }
 }
 
 /// Both ends send all they can over 50 ms there and back; 1 % of the server's datagrams are lost
 /// before the move. Then the client's datagrams come from another address.
-pub(crate) fn moved(config: &TfrcConfig, change: fn(&mut SocketAddr)) -> Move {
+fn moved(config: &TfrcConfig, change: fn(&mut SocketAddr)) -> Move {
     let mut random = Random::new(1);
     let lost = std::rc::Rc::new(std::cell::Cell::new(0.01));
     let p = lost.clone();
@@ -48,4 +48,30 @@ pub(crate) fn moved(config: &TfrcConfig, change: fn(&mut SocketAddr)) -> Move {
     world.run(rest);
     let after = [world.client.arrivals.len() - before[0], world.server.arrivals.len() - before[1]];
     Move { before, after, server: [known, anew, world.server.tfrc()] }
+}
+
+/// A new port of the same host, as a translator gives it: the server goes on with a copy of its
+/// controller (RFC 9000 §9.4), and both ends keep three quarters of their rates.
+#[test]
+fn a_new_port_goes_on() {
+    let moved = moved(&super::capped(2.0), |address| address.set_port(3));
+    assert!(moved.keeps(0.75), "{:?} then {:?}", moved.before, moved.after);
+    let [known, copy, _] = moved.server.each_ref().map(Tfrc::advisor);
+    assert!(known.loss_events() > 0 && known.rtt().is_some(), "{}", known.loss_events());
+    assert_eq!((copy.loss_events(), copy.rtt().is_some()), (known.loss_events(), true));
+}
+
+/// A new host: the server's controller knows nothing of the new path (RFC 9000 §9.4), neither a
+/// round-trip time nor a loss event, not even by packets of the previous path; then it finds its
+/// rate again.
+#[test]
+fn a_new_host_begins_anew() {
+    let moved = moved(&super::capped(2.0), |address| address.set_ip([127, 0, 0, 2].into()));
+    let [known, anew, end] = moved.server.each_ref().map(Tfrc::advisor);
+    assert!(known.loss_events() > 0 && known.rtt().is_some(), "{}", known.loss_events());
+    assert_eq!((anew.loss_events(), anew.rtt()), (0, None));
+    assert_eq!(end.loss_events(), 0);
+    let rtt = end.rtt().expect("acknowledged");
+    assert!((Duration::from_millis(48)..=Duration::from_millis(56)).contains(&rtt), "{rtt}");
+    assert!(moved.keeps(0.75), "{:?} then {:?}", moved.before, moved.after);
 }

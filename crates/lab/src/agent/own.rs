@@ -103,7 +103,7 @@ const TIMEOUT: TimerKey = TimerKey::Second;
 const ACK_BYTES: u32 = 52;
 /// Packets sent later whose acknowledgement shows a loss (RFC 9002 §6.1.1).
 const THRESHOLD: u64 = 3;
-/// A window in effect has at most so many packets: those of a round trip of 10 s at 1 Gbit/s.
+/// The largest window in effect, packets: about a round trip of 10 s at 1 Gbit/s.
 const MOST_OUTSTANDING: f64 = 1_048_576.0;
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(200);

@@ -17,10 +17,10 @@ use crate::equation::Friend;
 )]
 #[non_exhaustive]
 pub enum FriendChoice {
-    /// The friend is the one that is told.
+    /// The friend that the settings name.
     #[default]
     Told,
-    /// The friend that is told is the first one; after some growths of the queue it is Reno if
+    /// At first the friend that the settings name; after some growths of the queue it is Reno if
     /// they were straight, and CUBIC if they were not. The rate lies between those of both.
     ByShape,
 }
@@ -127,7 +127,7 @@ impl Growth {
 }
 
 impl QueueShape {
-    /// Nothing is known but the friend that is told.
+    /// Nothing is known but the friend that the settings name.
     pub(crate) const fn new(told: Friend) -> Self {
         let distance = match told {
             Friend::Reno => BOUNDS.0,
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Without a queue that grows, or with too few growths, the friend is the one that is told.
+    /// Without a queue that grows, or with too few growths, the friend is that of the settings.
     #[test]
     fn nothing_is_known_without_growth() {
         for told in [Friend::Reno, Friend::Cubic] {
