@@ -30,6 +30,7 @@ use crate::Failure;
 use crate::args::Format;
 use crate::document::{self, OfConnection, StreamLine};
 use crate::live::{self, Controls, Live};
+use crate::session::Ending;
 use crate::visible::visible;
 
 /// Says what a run does while it runs, and what it did.
@@ -51,8 +52,10 @@ pub struct Reporter<O = io::Stdout, E = io::Stderr, S = BufWriter<File>> {
     means: Means,
     /// Bytes sent so far.
     sent_bytes: f64,
-    /// The first failure of [`Reporter::say`].
-    broken: Option<Failure>,
+    /// Why standard output takes nothing more, if [`Reporter::say`] found out.
+    mute: Option<Failure>,
+    /// The first failure of the time series in [`Reporter::say`].
+    unwritten: Option<Failure>,
 }
 
 impl Reporter {
@@ -148,17 +151,46 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             next_line_s: 1.0,
             means,
             sent_bytes: 0.0,
-            broken: None,
+            mute: None,
+            unwritten: None,
         }
     }
 
     /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and
-    /// [`Record::Error`] print the summary and write the page.
+    /// [`Record::Error`] write what is left of the files; then the first prints the summary.
     ///
     /// # Errors
-    /// When standard output or the page cannot be written; [`Failure::ClosedPipe`] if its reader
-    /// has gone.
+    /// When standard output or a file cannot be written; [`Failure::ClosedPipe`] if its reader has
+    /// gone.
     pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
+        if let Record::End(summary) = record {
+            self.show_end(record);
+            self.keep(record);
+            self.files()?;
+            return self.summary(summary);
+        }
+        self.tell(record)?;
+        self.plot(record)?;
+        self.keep(record);
+        match record {
+            Record::Error { .. } => {
+                self.clear();
+                self.files()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Shows the end of a run, and gives the terminal back.
+    fn show_end(&mut self, end: &Record) {
+        if let Some(line) = self.live.as_mut().and_then(|live| live.take(end)) {
+            self.note(&line);
+        }
+        self.clear();
+    }
+
+    /// Streams and shows one record.
+    fn tell(&mut self, record: &Record) -> Result<(), Failure> {
         if self.config.format == Format::JsonStream {
             self.json(record)?;
         }
@@ -172,16 +204,15 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             Record::Event(event) => self.event(event),
             _ => {}
         }
-        if let (Some(series), Record::Interval(interval)) = (&mut self.series, record) {
-            let look = Look { flows: vec![interval.clone()], links: Vec::new() };
-            series.add(self.config.run.unwrap_or((1, 1)), &look)?;
-        }
-        self.keep(record);
-        match record {
-            Record::End(summary) => self.end(summary),
-            Record::Error { .. } => {
-                self.clear();
-                self.files()
+        Ok(())
+    }
+
+    /// Adds one record to the time series.
+    fn plot(&mut self, record: &Record) -> Result<(), Failure> {
+        match (&mut self.series, record) {
+            (Some(series), Record::Interval(interval)) => {
+                let look = Look { flows: vec![interval.clone()], links: Vec::new() };
+                series.add(self.config.run.unwrap_or((1, 1)), &look)
             }
             _ => Ok(()),
         }
@@ -267,14 +298,14 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     ) -> Result<(), Failure> {
         self.clear();
         let end = Record::End(Box::new(summary));
-        match self.config.format {
-            Format::JsonStream => self.json(&end)?,
-            format => self.print(&printed(format))?,
-        }
         if let Some(run) = &mut self.run {
-            run.push(end);
+            run.push(end.clone());
         }
-        self.files()
+        self.files()?;
+        match self.config.format {
+            Format::JsonStream => self.json(&end),
+            format => self.print(&printed(format)),
+        }
     }
 
     /// The places that its output and its time series went to, and the run if it was kept.
@@ -282,27 +313,64 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         (self.out, self.series.map(Series::into_inner), self.run)
     }
 
-    /// Takes one record like [`Reporter::record`], for a run that goes on when its words cannot be
-    /// written: its data matters more. Once writing has failed nothing more is written but the
-    /// page.
+    /// Takes one record like [`Reporter::record`], for a session that goes on when its words cannot
+    /// be written: its data matters more. [`Reporter::conclude`] ends it.
     pub fn say(&mut self, record: &Record) {
-        let outcome = match (&self.broken, record) {
-            (None, _) => self.record(record),
-            (Some(_), Record::End(_) | Record::Error { .. }) => self.files(),
-            (Some(_), _) => Ok(()),
-        };
-        if let Err(failure) = outcome
-            && self.broken.is_none()
+        if self.mute.is_none()
+            && let Err(failure) = self.tell(record)
         {
             self.note(&format!("no more records: {failure}"));
-            self.broken = Some(failure);
+            self.mute = Some(failure);
+        }
+        if let Err(failure) = self.plot(record) {
+            self.note(&format!("no more of the time series: {failure}"));
+            (self.series, self.unwritten) = (None, Some(failure));
+        }
+        self.keep(record);
+        if let Record::Error { .. } = record {
+            self.clear();
+            if let Err(failure) = self.files() {
+                self.note(&failure.to_string());
+            }
         }
     }
 
-    /// The first failure of [`Reporter::say`], if there was one.
+    /// Ends a session: writes what is left of its files, prints its summary, and says its last line
+    /// unless it is one among others. All three, and the exit status, are of the ending returned: a
+    /// file or a summary that cannot be written makes the one given a failure.
+    pub(crate) fn conclude(&mut self, mut summary: Summary, ending: Ending) -> Ending {
+        let mut ending = ending.after(self.mute.as_ref()).after(self.end_series().err().as_ref());
+        ending.note(&mut summary);
+        let end = Record::End(Box::new(summary.clone()));
+        self.show_end(&end);
+        self.keep(&end);
+        ending = ending.after(self.page().err().as_ref());
+        ending.note(&mut summary);
+        if self.mute.is_none() {
+            self.mute = self.summary(&summary).err();
+            ending = ending.after(self.mute.as_ref());
+        }
+        if self.config.connection.is_none() {
+            self.note(&ending.to_string());
+        }
+        ending
+    }
+
+    /// Writes what is left of the time series.
+    ///
+    /// # Errors
+    /// The first failure to write them since the last call.
+    pub(crate) fn end_series(&mut self) -> Result<(), Failure> {
+        match self.unwritten.take() {
+            Some(failure) => Err(failure),
+            None => self.series.take().map_or(Ok(()), |mut series| series.flush()),
+        }
+    }
+
+    /// Why standard output takes nothing more, if so.
     #[must_use]
-    pub const fn broken(&self) -> Option<&Failure> {
-        self.broken.as_ref()
+    pub const fn mute(&self) -> Option<&Failure> {
+        self.mute.as_ref()
     }
 
     /// A line for the user on standard error, such as where the receiver listens.
@@ -379,8 +447,8 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         self.note(&line);
     }
 
-    fn end(&mut self, summary: &Summary) -> Result<(), Failure> {
-        self.clear();
+    /// Prints the summary.
+    fn summary(&mut self, summary: &Summary) -> Result<(), Failure> {
         match (self.config.format, self.config.summary_to) {
             (Format::Human, _) if self.config.connection.is_some() => {}
             (Format::Human, SummaryTo::Stdout) => {
@@ -392,9 +460,9 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             }
             (Format::Human, SummaryTo::Stderr) => self.note(words(summary).trim_end()),
             (Format::Json, _) => self.json(document::versioned(summary))?,
-            (Format::JsonStream, _) => {}
+            (Format::JsonStream, _) => self.json(Record::End(Box::new(summary.clone())))?,
         }
-        self.files()
+        Ok(())
     }
 
     /// Takes the progress bar off the terminal, where something else is to be drawn.

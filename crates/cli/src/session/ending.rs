@@ -6,6 +6,8 @@ use tfrc_lab::record::{Outcome, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, ConnectError};
 use tfrc_units::Duration;
 
+use crate::Failure;
+
 /// The end of a session: the outcome, which decides the exit status, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ending {
@@ -42,6 +44,25 @@ impl Ending {
             self.reason.push_str(&more);
         }
         self
+    }
+
+    /// The ending of a session of which something could not be written: a failure. The reader of
+    /// standard output may go when it likes.
+    #[must_use]
+    pub(crate) fn after(self, failure: Option<&Failure>) -> Self {
+        match failure {
+            None | Some(Failure::ClosedPipe) => self,
+            Some(failure) if self.has_failed() => self.with(Some(failure.sentence())),
+            Some(failure) => Self::failed(failure.sentence()).with(Some(self.reason)),
+        }
+    }
+
+    /// The exit status, once the last line has been said.
+    ///
+    /// # Errors
+    /// [`Failure::Session`].
+    pub(crate) fn status(&self) -> Result<(), Failure> {
+        if self.has_failed() { Err(Failure::Session) } else { Ok(()) }
     }
 
     /// Writes the end into the summary.

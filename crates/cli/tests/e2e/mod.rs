@@ -35,4 +35,5 @@ mod sim;
 mod stream;
 mod transfer;
 mod udp;
+mod verdict;
 mod video;

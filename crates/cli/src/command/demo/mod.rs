@@ -29,7 +29,7 @@ use crate::interrupt::Interrupt;
 use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
 use crate::page;
 use crate::reporter::{Reporter, ReporterConfig};
-use crate::session::{self, DatagramSource, Inbox, SAMPLE, Tally};
+use crate::session::{self, DatagramSource, Ending, Inbox, SAMPLE, Tally};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
 const BOTTLENECK: &str = include_str!("../../../../../scenarios/bottleneck.toml");
@@ -130,7 +130,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     while looks.try_recv().is_ok() {}
     let mut scene =
         Scene { watch: &mut watch, looks: &mut looks, reporter: &mut reporter, steering: &mut steering };
-    transfer(args, &sender, &connection, &mut scene, &mut keys, &mut interrupt).await?;
+    let ending = transfer(args, &sender, &connection, &mut scene, &mut keys, &mut interrupt).await?;
     // From here on Ctrl-C is a signal again.
     drop(keys);
     watch.end_measuring();
@@ -143,12 +143,12 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .parse()
         .map_err(|()| Failure::Run("the connection ended without the receiver's counts".to_owned()))?;
     let summary = watch.summary(&connection, tally, sent_until.saturating_since(connected_at));
-    reporter.record(&Record::End(Box::new(summary)))?;
     drop(connection);
-    sender.shut_down().await.map_err(|error| Failure::io(&"network", &error))?;
+    let sent = sender.shut_down().await.map_err(|error| Failure::io(&"network", &error));
     let _ = receiving.await;
-    network.stop().map_err(|error| Failure::io(&"relay", &error))?;
-    Ok(())
+    let relayed = network.stop().map_err(|error| Failure::io(&"relay", &error));
+    let ending = ending.after(sent.err().as_ref()).after(relayed.err().as_ref());
+    reporter.conclude(summary, ending).status()
 }
 
 /// The TCP that competes.
@@ -199,7 +199,7 @@ async fn receive(endpoint: &Endpoint, connection: &Connection, counted: &AtomicU
     inbox.tally(connection)
 }
 
-/// Sends as much as is allowed for the time asked for.
+/// Sends as much as is allowed for the time asked for; returns how it ended.
 async fn transfer(
     args: &DemoArgs,
     endpoint: &Endpoint,
@@ -207,7 +207,7 @@ async fn transfer(
     scene: &mut Scene<'_>,
     keys: &mut Option<Keys>,
     interrupt: &mut Interrupt,
-) -> Result<(), Failure> {
+) -> Result<Ending, Failure> {
     let mut source = DatagramSource::made_up(LENGTH);
     let pump = async {
         while let Ok(Some(datagram)) = source.next().await {
@@ -221,10 +221,10 @@ async fn transfer(
     loop {
         tokio::select! {
             () = &mut pump => return Err(Failure::Run("the connection broke off".to_owned())),
-            () = &mut time_up => return Ok(()),
-            () = interrupt.wished() => return Ok(()),
+            () = &mut time_up => return Ok(Ending::complete("the time is up")),
+            () = interrupt.wished() => return Ok(Ending::stopped("interrupted")),
             command = live::wish(keys) => match command {
-                Command::End => return Ok(()),
+                Command::End => return Ok(Ending::stopped("interrupted")),
                 command => scene.obey(command, endpoint.now())?,
             },
             Some(look) = scene.looks.recv() => {

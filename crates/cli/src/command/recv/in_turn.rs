@@ -55,7 +55,9 @@ pub(super) async fn serve_in_turn(
             accepted = next => accepted,
             () = interrupt.wished() => break None,
         };
-        let Some(connection) = connection else { break None };
+        let Some(connection) = connection else {
+            return Err(Failure::Run("the network of this end has failed".to_owned()));
+        };
         number += 1;
         let served = match output.take() {
             None => receiver.serve_apart(&connection, number, interrupt).await,
@@ -105,8 +107,7 @@ pub(super) async fn serve_in_turn(
             if let Some(others) = others {
                 receiver.more(receiver.endpoint.now(), others);
             }
-            reporter.note(&Ending::stopped(receiver.interrupted_after()).to_string());
-            Ok(())
+            receiver.last_line(reporter, Ending::stopped(receiver.interrupted_after()))
         }
     }
 }
@@ -115,9 +116,7 @@ pub(super) async fn serve_in_turn(
 /// only for that.
 fn interrupted(receiver: &Receiver, reporter: &mut Reporter, reason: &str) -> Result<(), Failure> {
     let outcome = receiver.options.if_interrupted();
-    let ending = Ending { outcome, reason: reason.to_owned() };
-    reporter.note(&ending.to_string());
-    if ending.has_failed() { Err(Failure::Session) } else { Ok(()) }
+    receiver.last_line(reporter, Ending { outcome, reason: reason.to_owned() })
 }
 
 /// Opens the output; `None` if the user wants the end before a FIFO has its reader.

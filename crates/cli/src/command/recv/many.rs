@@ -57,8 +57,7 @@ pub(super) async fn serve_many(
     }
     let counts = receiver.totals.counts();
     let written = format!("{} written", counted(counts.bytes, "byte"));
-    reporter.note(&Ending::stopped(receiver.interrupted_after()).with(Some(written)).to_string());
-    Ok(())
+    receiver.last_line(reporter, Ending::stopped(receiver.interrupted_after()).with(Some(written)))
 }
 
 /// Takes no more connections, and waits for the end of the open ones, within bounds. Each has seen

@@ -37,7 +37,7 @@ use crate::interrupt::Interrupt;
 use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    self, Callee, IpVersions, LogLimit, LogRate, SAMPLE, connect, counted, listen, resolve, shown,
+    self, Callee, Ending, IpVersions, LogLimit, LogRate, SAMPLE, connect, counted, listen, resolve, shown,
 };
 use crate::{Failure, live, log};
 
@@ -105,12 +105,12 @@ async fn recv(args: &RecvArgs, options: ServeOptions, mut interrupt: Interrupt) 
         task.abort();
         let _ = task.await;
     }
-    let kept = receiver.overview.as_ref().map_or(Ok(()), Overview::end);
     // A page of metrics that is being written has the receiver for a moment more.
     if let Some(receiver) = Arc::into_inner(receiver) {
-        receiver.endpoint.shut_down().await.map_err(|error| Failure::io(&"network", &error))?;
+        // The last line has been said: a network that fails now changes nothing.
+        let _ = receiver.endpoint.shut_down().await;
     }
-    ended.and(kept)
+    ended
 }
 
 /// Opens the port.
@@ -185,6 +185,24 @@ impl Receiver {
         if let Some(overview) = &self.overview {
             overview.close_view();
         }
+    }
+
+    /// Gives the terminal back and writes what is left of the time series; the ending of the run
+    /// after that.
+    fn end_overview(&self, ending: Ending) -> Ending {
+        self.close_view();
+        let written = self.overview.as_ref().map_or(Ok(()), Overview::end);
+        ending.after(written.err().as_ref())
+    }
+
+    /// The last line of a run that ends with none of its connections, and its exit status.
+    ///
+    /// # Errors
+    /// [`Failure::Session`].
+    fn last_line(&self, reporter: &mut Reporter, ending: Ending) -> Result<(), Failure> {
+        let ending = self.end_overview(ending);
+        reporter.note(&ending.to_string());
+        ending.status()
     }
 
     /// Says that more connections came than are spoken of one by one.

@@ -75,11 +75,9 @@ impl Overview {
     /// Writes what is left of the time series.
     ///
     /// # Errors
-    /// The first failure to write them.
+    /// The first failure to write them since the last call.
     pub(super) fn end(&self) -> Result<(), Failure> {
-        let mut reporter = self.reporter();
-        reporter.say(&Record::End(Box::default()));
-        reporter.broken().map_or(Ok(()), |failure| Err(failure.clone()))
+        self.reporter().end_series()
     }
 
     fn reporter(&self) -> MutexGuard<'_, Reporter<io::Sink>> {

@@ -178,7 +178,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         speaker.say(ended, &record);
     }
     speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
-    let mut summary = run.summarise(tally, closed.as_ref());
+    let summary = run.summarise(tally, closed.as_ref());
     run.report(tally);
     let sent = summary.sent_packets.unwrap_or(0);
     let mut ending = run.judge(&stop, closed.as_ref(), &summary);
@@ -193,36 +193,36 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
             _ => ending.with(Some(fault)),
         };
     }
-    ending.note(&mut summary);
-    receiver.totals.end(counted, ending.outcome, &summary);
     if config.connection.is_none() {
         interrupt.keep(None);
     }
     let closed = closed.map(|closed| closed.by);
-    let fate = speak_of_end(receiver, &mut speaker, summary, &ending, closed);
+    let (ending, fate) = speak_of_end(receiver, &mut speaker, summary.clone(), ending, closed);
+    receiver.totals.end(counted, ending.outcome, &summary);
     let fate = if let StopTaking::Output(_) = stop { OutputState::Broken } else { fate };
     (Served { ending, closed, sent, fate }, sink)
 }
 
-/// The last words about a connection; whether there can be more.
+/// The last words about a connection, and the ending that they are of; whether there can be more.
 fn speak_of_end(
     receiver: &Receiver,
     speaker: &mut Speaker<'_>,
     summary: Summary,
-    ending: &Ending,
+    mut ending: Ending,
     closed: Option<ClosedBy>,
-) -> OutputState {
+) -> (Ending, OutputState) {
     let sent = summary.sent_packets.unwrap_or(0);
     if receiver.is_last(sent, closed) {
         speaker
             .note("the data is closed; answering the sender for 2 s more, should it not have heard the end");
     }
     if receiver.is_used_up(sent) {
-        receiver.close_view();
+        ending = receiver.end_overview(ending);
     } else {
         speaker.forget_page();
     }
-    speaker.end(summary, ending).map_or(OutputState::Usable, OutputState::Mute)
+    let (ending, mute) = speaker.end(summary, ending);
+    (ending, mute.map_or(OutputState::Usable, OutputState::Mute))
 }
 
 impl Serving<'_> {

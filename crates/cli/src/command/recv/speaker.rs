@@ -103,33 +103,31 @@ impl<'a> Speaker<'a> {
         self.reporter.forget_page();
     }
 
-    /// The summary and the last line; why records can no longer be written, if so.
-    pub(super) fn end(&mut self, summary: Summary, ending: &Ending) -> Option<Failure> {
+    /// The summary and the last line, both of the ending returned; why records can no longer be
+    /// written, if so.
+    pub(super) fn end(&mut self, summary: Summary, ending: Ending) -> (Ending, Option<Failure>) {
         if let Some((overview, name)) = &self.overview
-            && overview.note(&format!("{name} {}", line(&summary, ending)))
+            && overview.note(&format!("{name} {}", line(&summary, &ending)))
         {
-            return None;
+            return (ending, None);
         }
-        match (&self.state, &self.among_others) {
-            (SpeakerState::Silent(_), _) => {
+        let ending = match &self.state {
+            SpeakerState::Silent(_) => {
                 let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
                 log.passed_over(ending.has_failed());
+                ending
             }
-            (SpeakerState::Speaks, None) => {
-                self.reporter.say(&Record::End(Box::new(summary)));
-                self.reporter.note(&ending.to_string());
-            }
-            (SpeakerState::Speaks, Some((number, peer))) => {
-                let line = line(&summary, ending);
-                if ending.has_failed() {
-                    tracing::warn!("connection {number} from {peer} {line}");
-                } else {
-                    tracing::info!("connection {number} from {peer} {line}");
-                }
-                self.reporter.say(&Record::End(Box::new(summary)));
+            SpeakerState::Speaks => self.reporter.conclude(summary.clone(), ending),
+        };
+        if let (SpeakerState::Speaks, Some((number, peer))) = (&self.state, &self.among_others) {
+            let line = line(&summary, &ending);
+            if ending.has_failed() {
+                tracing::warn!("connection {number} from {peer} {line}");
+            } else {
+                tracing::info!("connection {number} from {peer} {line}");
             }
         }
-        self.reporter.broken().cloned()
+        (ending, self.reporter.mute().cloned())
     }
 }
 

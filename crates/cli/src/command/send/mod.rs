@@ -38,14 +38,31 @@ use crate::session::{
 /// the connection cannot be made, [`Failure::Session`] when it broke off or not all data was
 /// delivered.
 pub fn run(args: &SendArgs) -> Result<(), Failure> {
+    run_fed(args, || Ok(()))
+}
+
+/// Runs `tfrc send` with data of another program. Once no more is read, `fed` ends that program; an
+/// error, a sentence, is that of the source.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn run_fed(
+    args: &SendArgs,
+    fed: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Result<(), Failure> {
     prepare::check_files(args)?;
     // Before anything else is opened: a descriptor that was not given must not be one of ours.
     let rate_out = args.rate_out.as_ref().map(RateOut::open).transpose()?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    session::block_on(send(args, rate_out, interrupt))
+    session::block_on(send(args, rate_out, fed, interrupt))
 }
 
-async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interrupt) -> Result<(), Failure> {
+async fn send(
+    args: &SendArgs,
+    rate_out: Option<RateOut>,
+    fed: impl FnOnce() -> Result<(), String> + Send + 'static,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
     let mut reporter = Reporter::new(config(args)).with_series(args.series.as_deref(), &[])?;
     let interrupted = || {
         Failure::Run(match &args.to {
@@ -118,6 +135,12 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
     let stop = transfer.data(source, keys).await;
+    // The other program ends when it hears no more rates.
+    transfer.rate_out = None;
+    let stop = match session::blocking(fed).await {
+        Err(why) if stop.is_of_this_end() => StopSending::Failed(why),
+        _ => stop,
+    };
     // However the data ended, the connection is closed and summed up.
     let (stop, closed) = transfer.close(stop).await;
     let ended = endpoint.now();
@@ -142,37 +165,24 @@ async fn send(args: &SendArgs, rate_out: Option<RateOut>, mut interrupt: Interru
         summary.unsent_packets = Some(0);
     }
     let ending = refused.judge(judge(&stop, data, closed.as_ref(), tally.as_ref(), &status), limit);
-    ending.note(&mut summary);
-    interrupt.keep(None);
-    reporter.say(&Record::End(Box::new(summary)));
-    reporter.note(&ending.to_string());
     drop(connection);
     // A peer that is out of step cannot read our Reset, and asks.
     let asks = |closed: Closed| closed.by == ClosedBy::Peer || matches!(closed.cause, Cause::OutOfStep(_));
     if closed.is_some_and(asks) {
         interrupt.or(endpoint.linger()).await;
     }
-    finish(args, endpoint, &reporter, &ending).await
+    let recorded = shut_down(args, endpoint).await;
+    interrupt.keep(None);
+    reporter.conclude(summary, ending.after(recorded.err().as_ref())).status()
 }
 
-/// Ends the endpoint with its recordings; the exit status.
-async fn finish(
-    args: &SendArgs,
-    endpoint: Endpoint,
-    reporter: &Reporter,
-    ending: &Ending,
-) -> Result<(), Failure> {
+/// Ends the endpoint with its recordings.
+async fn shut_down(args: &SendArgs, endpoint: Endpoint) -> Result<(), Failure> {
     let recorded = args.journal.is_some() || args.pcap.is_some();
     endpoint.shut_down().await.map_err(|error| {
         let what = if recorded { "network or recording" } else { "network" };
         Failure::Run(format!("{what}: {error}"))
-    })?;
-    match reporter.broken() {
-        _ if ending.has_failed() => Err(Failure::Session),
-        // The data has arrived, and somebody has closed standard output.
-        None | Some(Failure::ClosedPipe) => Ok(()),
-        Some(failure) => Err(failure.clone()),
-    }
+    })
 }
 
 /// The worth of data that is not sent.

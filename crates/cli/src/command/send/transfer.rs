@@ -42,6 +42,13 @@ pub(super) enum StopSending {
     TimeUp,
 }
 
+impl StopSending {
+    /// True if the source or the user ended it: the connection is there.
+    pub(super) const fn is_of_this_end(&self) -> bool {
+        !matches!(self, Self::Gone(_) | Self::Over)
+    }
+}
+
 /// A connection that data is sent over.
 pub(super) struct Transfer<'a> {
     pub(super) args: &'a SendArgs,

@@ -7,6 +7,7 @@
 mod encoder;
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::encoder::{Encoder, Source};
 use crate::Failure;
@@ -28,10 +29,18 @@ pub fn run(args: &MediaArgs) -> Result<(), Failure> {
     let encoder = Encoder::start(&python, &source, args)?;
     session.file = Some(FileOrStream::File(encoder.media()));
     session.rate_out = Some(RatePlace::Descriptor(encoder.rates()));
-    let sent = send::run(&session);
-    let encoded = encoder.end();
+    let place = source.place();
+    let encoder = Arc::new(Mutex::new(Some(encoder)));
+    let end = {
+        let encoder = Arc::clone(&encoder);
+        move || encoder.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Encoder::end)
+    };
     // An encoder that fails ends the session; its reason is the cause.
-    encoded.map_err(|why| Failure::Run(format!("{}: {why}", source.place())))?;
+    let ended = end.clone();
+    let named = format!("{place}: ");
+    let sent = send::run_fed(&session, move || ended().map_err(|why| named + &why));
+    // There was no session.
+    end().map_err(|why| Failure::Run(format!("{place}: {why}")))?;
     sent
 }
 
