@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tfrc_lab::record::{Outcome, Summary};
+
 use crate::e2e::network::{Place, recv};
 use crate::e2e::program::{Finished, Program, other, tfrc};
 use crate::e2e::video::{encode, probe};
@@ -84,23 +86,29 @@ fn a_missing_gstreamer_or_source_is_status_2_with_the_remedy() {
     }
 }
 
+/// Status, last line and JSON are those of this failure.
+#[track_caller]
+fn failed(finished: &Finished, line: &str) {
+    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
+    let last = finished.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with(line), "{}", finished.stderr);
+    assert_eq!(finished.json::<Summary>().outcome, Some(Outcome::Failed), "{}", finished.stderr);
+}
+
 #[test]
 fn a_file_without_a_picture_is_a_failure_that_names_it() {
     let place = Place::new();
     let words = place.write("words.txt", "no picture\n".repeat(1000));
     let (receiver, address) = recv(&["-1"]);
-    let finished = Program::start(tfrc(["stream", &words, &address])).end();
-    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
-    assert!(finished.stderr.contains(&format!("error: {words}: ")), "{}", finished.stderr);
+    let finished = Program::start(tfrc(["stream", &words, &address, "--json"])).end();
+    failed(&finished, &format!("failed: {words}: "));
     receiver.end();
 }
 
 #[test]
 fn an_address_from_which_nothing_comes_is_a_failure_that_names_it() {
     let (receiver, address) = recv(&["-1"]);
-    let finished = Program::start(tfrc(["stream", "udp://127.0.0.1:9", &address, "-t", "2s"])).end();
-    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
-    let words = "error: udp://127.0.0.1:9: no picture came from it";
-    assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    let line = ["stream", "udp://127.0.0.1:9", &address, "-t", "2s", "--json"];
+    failed(&Program::start(tfrc(line)).end(), "failed: udp://127.0.0.1:9: no picture came from it");
     receiver.end();
 }

@@ -95,7 +95,11 @@ fn of_both_ends() {
         let (receiver, address) = recv(&["-1", "--json"]);
         let mut sender = send(&address, &["-t", "2min", "--pps", "100", "--json"], Stdio::null());
         sender.wait_for("1.0 s");
-        if interrupt_receiver { receiver.signal("INT") } else { sender.signal("INT") }
+        if interrupt_receiver {
+            receiver.signal("INT")
+        } else {
+            sender.signal("INT")
+        }
         agree(&sender.end(), sender_is.0, sender_is.1);
         agree(&receiver.end(), receiver_is.0, receiver_is.1);
     }
@@ -113,7 +117,8 @@ fn of_both_ends() {
 /// A receiver of many connections ends with a line of its own.
 #[test]
 fn of_a_receiver_of_many() {
-    for (more, word, status) in [(vec![], "stopped: ", 0), (vec!["--series", FULL], "failed: --series: ", 1)] {
+    for (more, word, status) in [(vec![], "stopped: ", 0), (vec!["--series", FULL], "failed: --series: ", 1)]
+    {
         let (receiver, address) = recv(&[&more[..], &["--json"]].concat());
         agree(&send(&address, &["-n", "10kB", "--json"], Stdio::null()).end(), "complete", 0);
         receiver.signal("TERM");
@@ -126,9 +131,11 @@ fn of_a_receiver_of_many() {
 
 #[test]
 fn of_the_demo() {
-    for (more, outcome, status) in
-        [(vec![], "complete", 0), (vec!["--series", FULL], "failed", 1), (vec!["--report", FULL], "failed", 1)]
-    {
+    for (more, outcome, status) in [
+        (vec![], "complete", 0),
+        (vec!["--series", FULL], "failed", 1),
+        (vec!["--report", FULL], "failed", 1),
+    ] {
         let mut command = tfrc(["demo", "--duration", "1s", "--json"]);
         command.args(more);
         agree(&Program::start(command).end(), outcome, status);
