@@ -96,9 +96,9 @@ fn of_both_ends() {
         let mut sender = send(&address, &["-t", "2min", "--pps", "100", "--json"], Stdio::null());
         sender.wait_for("1.0 s");
         if interrupt_receiver {
-            receiver.signal("INT")
+            receiver.signal("INT");
         } else {
-            sender.signal("INT")
+            sender.signal("INT");
         }
         agree(&sender.end(), sender_is.0, sender_is.1);
         agree(&receiver.end(), receiver_is.0, receiver_is.1);
