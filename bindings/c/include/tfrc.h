@@ -705,10 +705,23 @@ uint64_t tfrc_advisor_on_acked_range(struct tfrc_advisor *advisor,
                                      uint8_t ecn_bits);
 
 /**
- * No report will cover the packets from `first` to `last`: as far as nothing is known of them they
- * count neither as arrived nor as lost.
+ * No report has covered the packets from `first` to `last`, though a later one has come: as far as
+ * nothing is known of them they count neither as arrived nor as lost.
  */
 tfrc_status tfrc_advisor_on_unreported(struct tfrc_advisor *advisor, uint64_t first, uint64_t last);
+
+/**
+ * A report covers the packets from `first` to `last`: those that it does not acknowledge are
+ * missing. Needed where `tfrc_advisor_on_unreported` was called for some of them because a later
+ * report had overtaken this one.
+ */
+tfrc_status tfrc_advisor_on_covered(struct tfrc_advisor *advisor, uint64_t first, uint64_t last);
+
+/**
+ * The packets that were declared lost and that left at `since`, ns, or later have all arrived:
+ * their losses are taken back. Returns how many there are; 0 for null.
+ */
+uint64_t tfrc_advisor_on_losses_undone(struct tfrc_advisor *advisor, uint64_t since);
 
 /**
  * The transport has given the packet up for lost: with `TFRC_LOSSES_BY_ORDER` along with all older

@@ -142,14 +142,34 @@ pub unsafe extern "C" fn tfrc_advisor_on_acked_range(
     advisor.on_acked_range(first, last, ecn)
 }
 
-/// No report will cover the packets from `first` to `last`: as far as nothing is known of them they
-/// count neither as arrived nor as lost.
+/// No report has covered the packets from `first` to `last`, though a later one has come: as far as
+/// nothing is known of them they count neither as arrived nor as lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_advisor_on_unreported(advisor: *mut Advisor, first: u64, last: u64) -> Status {
     // SAFETY: a handle of this library, says the header.
     let Some(Advisor(advisor)) = (unsafe { change(advisor) }) else { return Status::Null };
     advisor.on_unreported(first, last);
     Status::Ok
+}
+
+/// A report covers the packets from `first` to `last`: those that it does not acknowledge are
+/// missing. Needed where `tfrc_advisor_on_unreported` was called for some of them because a later
+/// report had overtaken this one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_advisor_on_covered(advisor: *mut Advisor, first: u64, last: u64) -> Status {
+    // SAFETY: a handle of this library, says the header.
+    let Some(Advisor(advisor)) = (unsafe { change(advisor) }) else { return Status::Null };
+    advisor.on_covered(first, last);
+    Status::Ok
+}
+
+/// The packets that were declared lost and that left at `since`, ns, or later have all arrived:
+/// their losses are taken back. Returns how many there are; 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_advisor_on_losses_undone(advisor: *mut Advisor, since: u64) -> u64 {
+    // SAFETY: a handle of this library, says the header.
+    let advisor = unsafe { change(advisor) };
+    advisor.map_or(0, |Advisor(advisor)| advisor.on_losses_undone(instant(since)))
 }
 
 /// The transport has given the packet up for lost: with `TFRC_LOSSES_BY_ORDER` along with all older

@@ -168,6 +168,11 @@ static void advisor_told(void) {
   EXPECT(tfrc_advisor_on_unreported(advisor, 6, 9) == TFRC_STATUS_OK);
   EXPECT(tfrc_advisor_on_report_with_rtt(advisor, 200 * MS, 80 * MS) == TFRC_STATUS_OK);
   EXPECT(tfrc_advisor_rtt(advisor) == 80 * MS && tfrc_advisor_loss_events(advisor) == 1);
+  EXPECT(tfrc_advisor_on_covered(advisor, 6, 9) == TFRC_STATUS_OK);
+  EXPECT(tfrc_advisor_on_losses_undone(advisor, 100 * MS) == 0 && tfrc_advisor_on_losses_undone(advisor, 80 * MS) == 1);
+  EXPECT(tfrc_advisor_on_report_with_rtt(advisor, 210 * MS, 80 * MS) == TFRC_STATUS_OK);
+  EXPECT(tfrc_advisor_loss_events(advisor) == 0 && tfrc_advisor_loss_event_rate(advisor) == 0);
+  EXPECT(tfrc_advisor_on_covered(NULL, 6, 9) == TFRC_STATUS_NULL && tfrc_advisor_on_losses_undone(NULL, 0) == 0);
   EXPECT(tfrc_advisor_forgotten(advisor) == 0 && tfrc_advisor_rate_reason(advisor) != TFRC_RATE_REASON_NONE);
   EXPECT(tfrc_advisor_set_cap_bps(advisor, 1000) == TFRC_STATUS_OK && tfrc_advisor_target_rate_bps(advisor) == 1000);
   EXPECT(tfrc_advisor_set_floor_bps(advisor, 2000) == TFRC_STATUS_OK && tfrc_advisor_target_rate_bps(advisor) == 1000);

@@ -127,10 +127,23 @@ impl Advisor {
         word(self.0.on_lost(id))
     }
 
-    /// No report will cover the packets from `first` to `last`: they count neither as
-    /// arrived nor as lost.
+    /// No report has covered the packets from `first` to `last`, though a later one has come: they
+    /// count neither as arrived nor as lost.
     fn on_unreported(&mut self, first: u64, last: u64) {
         self.0.on_unreported(first, last);
+    }
+
+    /// A report covers the packets from `first` to `last`: those that it does not acknowledge are
+    /// missing. Needed where `on_unreported` was called for some of them because a later report had
+    /// overtaken this one.
+    fn on_covered(&mut self, first: u64, last: u64) {
+        self.0.on_covered(first, last);
+    }
+
+    /// The packets that were declared lost and that left at `since` or later have all arrived:
+    /// their losses are taken back. Returns how many there are.
+    fn on_losses_undone(&mut self, since: f64) -> PyResult<u64> {
+        Ok(self.0.on_losses_undone(instant(since)?))
     }
 
     /// The report has been passed completely. `hold_s` is how long its newest packet had been there

@@ -22,7 +22,7 @@ use tfrc::advisor::Taken;
 pub struct Counts {
     /// Packets that this report is the first to acknowledge.
     pub new: u64,
-    /// Packets already acknowledged.
+    /// Packets that a report before has acknowledged.
     pub duplicate: u64,
     /// Packets never sent, or forgotten since. Many of them mean that the peer lies or that the
     /// record is too small.

@@ -9,7 +9,7 @@ use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use crate::reader::ByteReader;
 use crate::rtcp::{self, RtcpPacket};
-use crate::unwrapping::{Clock, nearest_u16};
+use crate::unwrapping::{Clock, Numbers};
 use crate::{Counts, DecodeError, ErrorKind};
 
 /// FMT.
@@ -171,6 +171,11 @@ pub fn encode(sender_ssrc: u32, streams: &[(u32, u16, &[Metric])], timestamp: u3
 /// Takes the reports on one stream to an [`Advisor`]. The numbers given to [`Advisor::on_sent`]
 /// must be the RTP sequence numbers of that stream, counted on beyond their 16 bits, and fewer than
 /// 32768 packets may be on their way.
+///
+/// Reports may come in any order, twice, and not at all: after the last of them p is the one of the
+/// same reports in order. Reports on a stream follow each other without gaps (§3.1), so packets
+/// between the end of all reports so far and the beginning of a later one are those of a report
+/// that is lost or still on its way: they count neither as arrived nor as lost until it comes.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     ssrc: u32,
@@ -188,9 +193,7 @@ impl Adapter {
     }
 
     /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds
-    /// that out itself. Packets between the end of the last report and the beginning of this one
-    /// are taken for those of a lost report (§3.1: reports follow each other without gaps) and
-    /// passed over.
+    /// that out itself. A block without metrics says nothing of any packet.
     ///
     /// # Errors
     /// [`DecodeError`] if it is no such report; then nothing has been taken in.
@@ -203,29 +206,36 @@ impl Adapter {
         let report = decode(packet)?;
         let made_at = self.clock.read(report.timestamp);
         let newest_sent = advisor.newest_sent().unwrap_or(0);
+        let mine = || report.blocks().filter(|block| block.ssrc == self.ssrc);
+        let numbers = |block: &Block<'_>| Numbers::from(block.begin_seq, newest_sent);
+        let mut expected = self.expected;
+        for block in mine() {
+            let count = saturating::<u64>(block.packets().count());
+            let Some((first, last)) = numbers(&block).range(count, newest_sent) else { continue };
+            if let Some(expected) = expected.filter(|expected| *expected < first) {
+                advisor.on_unreported(expected, first - 1);
+            }
+            advisor.on_covered(first, last);
+            expected = expected.max(Some(last + 1));
+        }
+        let packets = mine().flat_map(|block| {
+            let numbers = numbers(&block);
+            block.packets().zip(0..).map(move |((_, metric), place)| (numbers.at(place), metric))
+        });
         let mut counts = Counts::default();
         let mut newest: Option<(u64, Hold)> = None;
-        for block in report.blocks().filter(|block| block.ssrc == self.ssrc) {
-            let Some(begin) = nearest_u16(block.begin_seq, newest_sent) else { continue };
-            if let Some(expected) = self.expected.filter(|expected| *expected < begin) {
-                advisor.on_unreported(expected, begin - 1);
-            }
-            let end = begin + saturating::<u64>(block.packets().count());
-            self.expected = self.expected.max(Some(end));
-        }
-        for (seq, metric) in report.blocks().filter(|b| b.ssrc == self.ssrc).flat_map(|b| b.packets()) {
+        for (id, metric) in packets {
             let Metric::Received { ecn, offset } = metric else { continue };
-            let Some(id) = nearest_u16(seq, newest_sent) else {
+            let Some(id) = id else {
                 counts.unknown += 1;
                 continue;
             };
             let (arrived_at, hold) = match offset {
-                Offset::Units(units) => {
-                    let hold = Duration::from_nanos(u64::from(units) * 1_000_000_000 / 1024);
-                    // 1/1024 s are 64 of the units of the report's time.
-                    (Some(instant(made_at - i64::from(units) * 64)), Hold::Known(hold))
-                }
-                Offset::OverRange | Offset::Unavailable => (None, Hold::Unknown),
+                // 1/1024 s are 64 of the units of the report's time.
+                Offset::Units(units) => (Some(instant(made_at - i64::from(units) * 64)), known(units)),
+                // At least so long.
+                Offset::OverRange => (None, known(OVER_RANGE)),
+                Offset::Unavailable => (None, Hold::Unknown),
             };
             let taken = advisor.on_acked(Ack { id, arrived_at, ecn });
             counts.add(taken);
@@ -233,9 +243,15 @@ impl Adapter {
                 newest = Some((id, hold));
             }
         }
+        self.expected = expected;
         advisor.on_report(now, newest.map_or(Hold::Unknown, |(_, hold)| hold));
         Ok(counts)
     }
+}
+
+/// An offset in 1/1024 s as the hold of a packet.
+fn known(units: u16) -> Hold {
+    Hold::Known(Duration::from_nanos(u64::from(units) * 1_000_000_000 / 1024))
 }
 
 /// A time in 1/65536 s.

@@ -1,14 +1,38 @@
 //! From numbers that wrap to numbers that do not.
 
 use tfrc_units::saturating;
-/// The number nearest to `reference` whose low 16 bits are `low`; at most 2^15 away, upwards if in
-/// doubt. `None` if it would lie below zero or beyond the range.
-pub(crate) fn nearest_u16(low: u16, reference: u64) -> Option<u64> {
-    let ahead = low.wrapping_sub(low_16(reference));
-    if ahead <= 1 << 15 {
-        reference.checked_add(u64::from(ahead))
-    } else {
-        reference.checked_sub(u64::from(low_16(reference).wrapping_sub(low)))
+
+/// Consecutive packets of a report: the numbers without wrapping of 16-bit ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// The first one's; below zero if that was never sent.
+    first: i128,
+}
+
+impl Numbers {
+    /// The first packet has the number nearest to `reference` whose low 16 bits are `low`; at most
+    /// 2^15 away, upwards if in doubt.
+    pub(crate) fn from(low: u16, reference: u64) -> Self {
+        let ahead = low.wrapping_sub(low_16(reference));
+        let reference = i128::from(reference);
+        let first = match ahead {
+            0..=0x8000 => reference + i128::from(ahead),
+            _ => reference - i128::from(ahead.wrapping_neg()),
+        };
+        Self { first }
+    }
+
+    /// The number of the packet at this place; `None` if it lies below zero or beyond the range.
+    pub(crate) fn at(self, place: u64) -> Option<u64> {
+        u64::try_from(self.first + i128::from(place)).ok()
+    }
+
+    /// The numbers of `count` packets from the first on that may have been sent: not below zero and
+    /// at most `newest`. `None` if there are none.
+    pub(crate) fn range(self, count: u64, newest: u64) -> Option<(u64, u64)> {
+        let first = saturating::<u64>(self.first.max(0));
+        let last = u64::try_from(self.first + i128::from(count) - 1).ok()?.min(newest);
+        (first <= last).then_some((first, last))
     }
 }
 
@@ -46,12 +70,23 @@ mod tests {
 
     #[test]
     fn sequence_numbers_go_round() {
-        assert_eq!(nearest_u16(0xFFFF, 0x1_0003), Some(0xFFFF));
-        assert_eq!(nearest_u16(2, 0x1_FFF0), Some(0x2_0002));
-        assert_eq!(nearest_u16(5, 5), Some(5));
-        assert_eq!(nearest_u16(0xFFFF, 3), None, "before the first");
-        assert_eq!(nearest_u16(0x8000, 0), Some(0x8000));
-        assert_eq!(nearest_u16(0, u64::MAX), None);
+        let nearest = |low, reference| Numbers::from(low, reference).at(0);
+        assert_eq!(nearest(0xFFFF, 0x1_0003), Some(0xFFFF));
+        assert_eq!(nearest(2, 0x1_FFF0), Some(0x2_0002));
+        assert_eq!(nearest(5, 5), Some(5));
+        assert_eq!(nearest(0xFFFF, 3), None, "before the first");
+        assert_eq!(nearest(0x8000, 0), Some(0x8000));
+        assert_eq!(nearest(0, u64::MAX), None);
+    }
+
+    /// A report of more than half of the numbers goes on where it began.
+    #[test]
+    fn the_packets_of_a_report_are_consecutive() {
+        let numbers = Numbers::from(0xFFFE, 3);
+        assert_eq!([0, 1, 2, 0xFFFF].map(|place| numbers.at(place)), [None, None, Some(0), Some(0xFFFD)]);
+        assert_eq!((numbers.range(2, 9), numbers.range(4, 9)), (None, Some((0, 1))));
+        assert_eq!(Numbers::from(7, 9).range(9, 9), Some((7, 9)), "10 was not sent");
+        assert_eq!(Numbers::from(7, 9).range(0, 9), None);
     }
 
     #[test]

@@ -40,20 +40,73 @@ fn twcc_without_any_packet_sent() {
     assert_eq!(advisor.rtt(), None);
 }
 
-/// Report 1 is lost, then the missing packet 8 of report 2 is a loss and those of report 1 are
+/// Report 1 is late, then the missing packet 8 of report 2 is a loss and those of report 1 are
 /// none.
 #[test]
-fn twcc_knows_lost_reports_by_their_numbers() {
+fn twcc_knows_missing_reports_by_their_numbers() {
     let mut advisor = sent(0, 30);
     let mut adapter = twcc::Adapter::default();
     let mut take = |number, base, came| {
-        adapter.on_report(at(1100), &twcc_report(number, base, came), &mut advisor).expect("whole");
-        advisor.loss_events()
+        let counts = adapter.on_report(at(1100), &twcc_report(number, base, came), &mut advisor);
+        (counts.expect("whole"), advisor.loss_events())
     };
-    assert_eq!(take(0, 0, "1111"), 0);
-    assert_eq!(take(2, 8, "1111"), 0, "4 to 7 were in report 1");
-    assert_eq!(take(1, 4, "1111"), 0, "overtaken");
-    assert_eq!(take(3, 14, "1111"), 1, "12 and 13 were in no report and none is missing");
+    let new = |new| Counts { new, ..Counts::default() };
+    assert_eq!(take(0, 0, "1111"), (new(4), 0));
+    assert_eq!(take(2, 8, "1111"), (new(4), 0), "4 to 7 were in report 1");
+    assert_eq!(take(1, 4, "1111"), (new(4), 0), "overtaken, with news");
+    assert_eq!(take(1, 4, "1111"), (Counts { duplicate: 4, ..Counts::default() }, 0), "the same again");
+    assert_eq!(take(3, 14, "1111"), (new(4), 1), "12 and 13 were in no report and none is missing");
+}
+
+/// The first report to come is the second or the hundredth: the packets before it were in others.
+/// Before the first of all reports they are missing.
+#[test]
+fn twcc_reports_before_the_first_one() {
+    for (number, losses) in [(0, 1), (1, 0), (100, 0), (255, 0)] {
+        let mut advisor = sent(0, 30);
+        let mut adapter = twcc::Adapter::default();
+        adapter.on_report(at(1100), &twcc_report(number, 8, "1111"), &mut advisor).expect("whole");
+        assert_eq!(advisor.loss_events(), losses, "report {number}");
+    }
+}
+
+/// The numbers of reports go round: some hundreds are lost, and those after them are no older than
+/// the last one.
+#[test]
+fn twcc_reports_go_round() {
+    for lost in [1, 127, 128, 200, 254, 300] {
+        let mut advisor = sent(0, 1000);
+        let mut adapter = twcc::Adapter::default();
+        let mut take = |number: u64, base: u64, first: u64| {
+            // A report every 20 ms, on two packets each.
+            let arrivals: Vec<_> = (0..first).map(|n| Some(4_000 + number_i64(80 * number + n))).collect();
+            let ssrcs = twcc::Ssrcs { sender: 1, media: 2 };
+            let number = u8::try_from(number % 256).expect("a byte");
+            let base = u16::try_from(base).expect("few");
+            let bytes = twcc::encode(ssrcs, number, base, &arrivals).expect("fits");
+            adapter.on_report(at(9000), &bytes, &mut advisor).expect("whole");
+            advisor.loss_events()
+        };
+        assert_eq!(take(0, 0, 2), 0);
+        let base = 2 * (lost + 1);
+        assert_eq!(take(lost + 1, base, 2), 0, "{lost} reports were lost");
+        assert_eq!(take(lost + 3, base + 4, 4), 0, "another one was");
+        assert_eq!(take(lost + 4, base + 9, 4), 1, "none was, and a packet is missing");
+    }
+}
+
+fn number_i64(number: u64) -> i64 {
+    i64::try_from(number).expect("few")
+}
+
+/// The packets of a report follow its first one: those that were never sent are not taken for
+/// packets of a turn of the numbers ago.
+#[test]
+fn twcc_reports_on_more_than_half_of_the_numbers() {
+    let mut advisor = sent(0, 39_999);
+    let report = twcc::encode(twcc::Ssrcs { sender: 1, media: 2 }, 0, 39_700, &[Some(4000); 65_535]);
+    let counts = twcc::Adapter::default().on_report(at(42_000), &report.expect("fits"), &mut advisor);
+    assert_eq!(counts, Ok(Counts { new: 300, unknown: 65_235, ..Counts::default() }));
 }
 
 #[test]
@@ -81,22 +134,107 @@ fn rfc8888_takes_its_stream_only() {
     assert_eq!(again, Ok(Counts { duplicate: 2, ..Counts::default() }));
 }
 
-/// Packets 2 to 9 would have been in a lost report; the next says that 11 is missing.
+/// The metrics of packets that came without a known time; a `1` came, a `c` with a mark.
+fn metrics(came: &str) -> Vec<rfc8888::Metric> {
+    let offset = rfc8888::Offset::Unavailable;
+    let metric = |c| match c {
+        b'1' => rfc8888::Metric::Received { ecn: Ecn::NotEct, offset },
+        b'c' => rfc8888::Metric::Received { ecn: Ecn::Ce, offset },
+        _ => rfc8888::Metric::NotReceived,
+    };
+    came.bytes().map(metric).collect()
+}
+
+/// Packets 2 to 9 are in a report that comes late, and 5 is missing there; the one before it says
+/// that 11 is missing.
 #[test]
-fn rfc8888_passes_over_what_no_report_tells() {
+fn rfc8888_passes_over_packets_that_no_report_covers() {
     let mut advisor = sent(0, 30);
     let mut adapter = rfc8888::Adapter::new(7);
     let mut take = |seq: u16, came: &str| {
-        let received = rfc8888::Metric::Received { ecn: Ecn::NotEct, offset: rfc8888::Offset::Unavailable };
-        let metrics: Vec<_> =
-            came.bytes().map(|c| if c == b'1' { received } else { rfc8888::Metric::NotReceived }).collect();
-        let report = rfc8888::encode(1, &[(7, seq, &metrics)], 1 << 20);
-        adapter.on_report(at(1100), &report, &mut advisor).expect("whole");
-        advisor.loss_events()
+        let report = rfc8888::encode(1, &[(7, seq, &metrics(came))], 1 << 20);
+        let counts = adapter.on_report(at(1100), &report, &mut advisor).expect("whole");
+        (counts.new, counts.duplicate, advisor.loss_events())
     };
-    assert_eq!(take(0, "11"), 0);
-    assert_eq!(take(10, "1011"), 0, "two packets after 11 have come");
-    assert_eq!(take(12, "111"), 1, "overlapping reports are fine");
+    assert_eq!(take(0, "11"), (2, 0, 0));
+    assert_eq!(take(10, "1011"), (3, 0, 0), "two packets after 11 have come");
+    assert_eq!(take(12, "111"), (1, 2, 1), "overlapping reports are fine");
+    assert_eq!(take(2, "11101111"), (7, 0, 1), "overtaken; R is 94 ms, so 5 and 11 are one event");
+    assert_eq!(take(2, "11101111"), (0, 7, 1), "the same again");
+}
+
+/// Blocks without metrics say nothing: those that repeat the highest number, and those with any
+/// other. Several blocks of a stream are as one.
+#[test]
+fn rfc8888_blocks_without_metrics_have_no_effect() {
+    for begin in [0, 9, 40_000] {
+        let mut advisor = sent(60_000, 60_030);
+        let mut adapter = rfc8888::Adapter::new(7);
+        let (first, second, third) = (metrics("1110"), metrics("1c1"), metrics("111"));
+        let blocks = [(7, 60_000, first.as_slice()), (8, 4, &third), (7, 60_004, &second)];
+        adapter.on_report(at(1100), &rfc8888::encode(1, &blocks, 1 << 20), &mut advisor).expect("whole");
+        assert_eq!(advisor.loss_events(), 1, "the mark, and 60003 before it");
+        let empty = rfc8888::encode(1, &[(7, begin, &[])], 1 << 21);
+        let counts = adapter.on_report(at(1110), &empty, &mut advisor);
+        assert_eq!((counts, advisor.loss_events()), (Ok(Counts::default()), 1));
+        let next = rfc8888::encode(1, &[(7, 60_007, &metrics("0111"))], 1 << 21);
+        adapter.on_report(at(1300), &next, &mut advisor).expect("whole");
+        let open = advisor.loss_events();
+        assert_eq!(open, 1, "60007 was sent 4 ms after 60003, and is in its event");
+    }
+}
+
+/// An offset beyond the range is at least 8190/1024 s, so that of 10.125 s at most 2.127 are R; one that is not
+/// known says nothing of the hold.
+#[test]
+fn rfc8888_offsets_that_are_no_times() {
+    for (offset, rtt) in [(rfc8888::Offset::OverRange, 2_126), (rfc8888::Offset::Unavailable, 10_125)] {
+        let mut advisor = sent(0, 0);
+        let metric = rfc8888::Metric::Received { ecn: Ecn::NotEct, offset };
+        let report = rfc8888::encode(1, &[(7, 0, &[metric])], 1 << 20);
+        rfc8888::Adapter::new(7).on_report(at(11_125), &report, &mut advisor).expect("whole");
+        let measured = advisor.rtt().expect("a report");
+        assert_eq!(measured.as_nanos() / 1_000_000, rtt, "{measured}");
+    }
+}
+
+/// The reports of a flow in which every 200th packet is lost, with all pairs of them swapped: p is
+/// 1/200 whenever a pair is complete.
+#[test]
+fn swapped_reports_have_the_loss_event_rate_of_order() {
+    for rfc in [false, true] {
+        let mut advisor = sent(0, 0);
+        let (mut on_twcc, mut on_8888) = (twcc::Adapter::default(), rfc8888::Adapter::new(7));
+        for id in 1..30_000 {
+            advisor.on_sent(at(1000 + 5 * id), id, 1200);
+            if id % 20 != 0 {
+                continue;
+            }
+            for first in [id - 10, id - 20] {
+                let came = |place| (first + place) % 200 != 0;
+                let now = at(1000 + 5 * id + 60 + (id - 10 - first) / 10);
+                let low = u16::try_from(first & 0xFFFF).expect("16 bits");
+                let counts = if rfc {
+                    let word: String = (0..10).map(|place| if came(place) { '1' } else { '0' }).collect();
+                    let report = rfc8888::encode(1, &[(7, low, &metrics(&word))], 1 << 20);
+                    on_8888.on_report(now, &report, &mut advisor)
+                } else {
+                    let ticks = |place| 4 * number_i64(1050 + 5 * (first + place));
+                    let arrivals: Vec<_> = (0..10).map(|place| came(place).then(|| ticks(place))).collect();
+                    let number = u8::try_from(first / 10 % 256).expect("a byte");
+                    let ssrcs = twcc::Ssrcs { sender: 1, media: 2 };
+                    let report = twcc::encode(ssrcs, number, low, &arrivals).expect("fits");
+                    on_twcc.on_report(now, &report, &mut advisor)
+                };
+                let news = 10 - u64::from(!(first..first + 10).all(|id| id % 200 != 0));
+                assert_eq!(counts, Ok(Counts { new: news, ..Counts::default() }));
+            }
+            if id > 4000 {
+                let p = advisor.loss_event_rate().get();
+                assert!((0.0049..=0.0051).contains(&p), "packet {id}: {p}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The sender-side variant (RFC 5348 §7): all of the algorithm at the sender, fed with what became
 //! of each packet.
 
+#[cfg(test)]
+mod order_tests;
 mod replay;
+mod rework;
 mod sent;
 #[cfg(test)]
 mod tests;
@@ -21,6 +24,7 @@ use crate::receiver::Receiver;
 use crate::sender::{Coverage, Feedback, Sender};
 use crate::sent_record::LossEventsTold;
 use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming};
+use rework::Checkpoint;
 use sent::{PacketFate, SentPacket, SentPackets};
 use timeline::{Timeline, TimelinePacket};
 
@@ -69,7 +73,7 @@ pub enum Losses {
 /// report, which is invisible. A lost packet (see [`Losses`]) that arrives after all repairs the
 /// record. Missing information is assumed at its safe value.
 ///
-/// It remembers the last `N` packets and allocates nothing; with the default of 1024 it is 62 KiB
+/// It remembers the last `N` packets and allocates nothing; with the default of 1024 it is 72 KiB
 /// large, so keep it in a `Box` where objects are small. `N` must cover the packets sent in a
 /// round-trip time and a report interval; a packet forgotten before it is reported counts as lost
 /// ([`Advisor::forgotten`]). Work per call is constant, except for `on_report`, which goes once
@@ -95,6 +99,8 @@ pub struct Advisor<const N: usize = 1024> {
     /// Packets up to this number of the receiving half's that have not come are lost.
     lost_up_to: u64,
     loss_events_told: LossEventsTold,
+    /// There while packets are remembered that no report has covered.
+    checkpoint: Option<Checkpoint>,
     forgotten: u64,
     latest: Instant,
 }
@@ -128,6 +134,7 @@ impl<const N: usize> Advisor<N> {
             fed_up_to: None,
             lost_up_to: 0,
             loss_events_told: LossEventsTold::default(),
+            checkpoint: None,
             forgotten: 0,
             latest: Instant::ZERO,
         }
@@ -163,8 +170,9 @@ impl<const N: usize> Advisor<N> {
         let coverage = self.sender.coverage(sent_at);
         let out = self.sent.push(SentPacket { id, sent_at, size, coverage, fate: PacketFate::InFlight });
         let reported_up_to = self.newest.map_or(0, |(ordinal, _)| ordinal);
-        if out.is_some_and(|ordinal| ordinal > reported_up_to) {
-            self.forgotten += 1;
+        if let Some((ordinal, packet)) = out {
+            self.forgotten += u64::from(ordinal > reported_up_to);
+            self.pass_checkpoint(ordinal, packet);
         }
     }
 
@@ -203,12 +211,30 @@ impl<const N: usize> Advisor<N> {
         Taken::New
     }
 
-    /// No report will cover the packets from `first` to `last`: the one that would have is lost. As
-    /// far as nothing is known of them they count neither as arrived nor as lost. To be called
-    /// before [`Advisor::on_report`] takes in the next report; for reports that repeat what older
-    /// ones said there is no need. Linear in the packets remembered, not in the range.
+    /// No report has covered the packets from `first` to `last`, though a later one has come: it is
+    /// lost or still on its way. As far as nothing is known of them they count neither as arrived
+    /// nor as lost. To be called before [`Advisor::on_report`] takes in the later report; for
+    /// reports that repeat what older ones said there is no need. Linear in the packets remembered,
+    /// not in the range.
     pub fn on_unreported(&mut self, first: u64, last: u64) {
         self.sent.pass_over(first, last);
+    }
+
+    /// A report covers the packets from `first` to `last`: those of them that it does not
+    /// acknowledge are missing. To be called before [`Advisor::on_report`] takes it in. Needed only
+    /// where [`Advisor::on_unreported`] was called for some of them, because a later report
+    /// overtook this one: then p becomes the one of reports in order. Linear in the packets
+    /// remembered, not in the range.
+    pub fn on_covered(&mut self, first: u64, last: u64) {
+        self.sent.cover(first, last);
+    }
+
+    /// The transport has found that the packets which it declared lost and which left at `since` or
+    /// later have all arrived: their losses are taken back, as late packets take theirs back
+    /// (RFC 5348 §5.1). Takes effect at [`Advisor::on_report`]. Returns how many there are. For
+    /// transports that do not name the packets; where they do, pass [`Advisor::on_acked`].
+    pub fn on_losses_undone(&mut self, since: Instant) -> u64 {
+        self.sent.take_back(since)
     }
 
     /// The report has been passed completely. `hold` is the time from the arrival of its newest
@@ -216,8 +242,12 @@ impl<const N: usize> Advisor<N> {
     pub fn on_report(&mut self, now: Instant, hold: Hold) {
         let now = self.advance(now);
         let lost = self.sent.take_lost();
+        let revealed = self.sent.take_revealed();
         let Some((lowest, highest)) = self.sent.take_reported() else {
             self.replay_told(lost, None);
+            if revealed {
+                self.rework(None, now, self.sender.rtt());
+            }
             self.receiver.on_lost(now, self.lost_up_to);
             return;
         };
@@ -232,7 +262,12 @@ impl<const N: usize> Advisor<N> {
             self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
         }
         match self.losses {
-            Losses::ByOrder => self.replay_in_order(lowest, highest, rtt),
+            Losses::ByOrder => {
+                if revealed {
+                    self.rework(Some((lowest, highest)), self.timeline.latest(), rtt);
+                }
+                self.replay_in_order(lowest, highest, rtt);
+            }
             Losses::ByTransport => {
                 let (low, high) = lost.unwrap_or((lowest, highest));
                 self.replay_told(Some((lowest.min(low), highest.max(high))), rtt);

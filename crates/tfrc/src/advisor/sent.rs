@@ -30,9 +30,9 @@ pub(crate) enum PacketFate {
     Missing { seq: u64 },
     /// It counts as lost, and the report now being read says that it arrived.
     Found { seq: u64, ecn: Ecn },
-    /// It arrived, and that has been taken into account.
-    Done,
-    /// No report will cover it.
+    /// It arrived, and that has been taken into account: when, on the sender's clock, and its mark.
+    Done { at: Instant, ecn: Ecn },
+    /// No report has covered it, though later ones have come.
     Unreported,
 }
 
@@ -41,7 +41,8 @@ pub(crate) enum PacketFate {
 pub enum Taken {
     /// Not known before.
     New,
-    /// Known before, or passed over.
+    /// Known before: an acknowledgement of a packet acknowledged already, or a loss of a packet whose
+    /// fate is known.
     Duplicate,
     /// No such packet was sent, or it was sent so long ago that it has been forgotten.
     Unknown,
@@ -59,24 +60,29 @@ pub(crate) struct SentPackets<const N: usize> {
     /// The least and the greatest number of the packets declared lost since the last report was
     /// read.
     lost: Option<(u64, u64)>,
+    /// No packet above this ordinal is [`PacketFate::Unreported`].
+    unreported_up_to: u64,
+    /// The fate of a packet that was [`PacketFate::Unreported`] has become known since the last
+    /// report was read.
+    revealed: bool,
 }
 
 impl<const N: usize> SentPackets<N> {
     pub(crate) const fn new() -> Self {
         const { assert!(N > 0, "an Advisor must remember at least one packet") };
-        Self { ring: Ring::new(), next: 1, reported: None, lost: None }
+        Self { ring: Ring::new(), next: 1, reported: None, lost: None, unreported_up_to: 0, revealed: false }
     }
 
-    /// Remembers a packet, if its number is above all before. Gives back the ordinal of one
-    /// forgotten for it.
-    pub(crate) fn push(&mut self, packet: SentPacket) -> Option<u64> {
+    /// Remembers a packet, if its number is above all before. Gives back one forgotten for it, with
+    /// its ordinal.
+    pub(crate) fn push(&mut self, packet: SentPacket) -> Option<(u64, SentPacket)> {
         if self.ring.last().is_some_and(|last| packet.id <= last.id) {
             return None;
         }
         let base = self.base();
         let out = self.ring.push(packet);
         self.next += 1;
-        out.map(|_| base)
+        out.map(|packet| (base, packet))
     }
 
     /// Returns true if no packet has been remembered yet.
@@ -109,8 +115,11 @@ impl<const N: usize> SentPackets<N> {
         let Some(ordinal) = self.ordinal_at(index) else { return Taken::Unknown };
         match self.ring.get_mut(index) {
             Some(packet) if packet.id == id => {
+                self.revealed |= packet.fate == PacketFate::Unreported;
                 packet.fate = match packet.fate {
-                    PacketFate::InFlight | PacketFate::Lost => PacketFate::Reported { arrived_at, ecn },
+                    PacketFate::InFlight | PacketFate::Lost | PacketFate::Unreported => {
+                        PacketFate::Reported { arrived_at, ecn }
+                    }
                     PacketFate::Missing { seq } => PacketFate::Found { seq, ecn },
                     _ => return Taken::Duplicate,
                 };
@@ -162,9 +171,60 @@ impl<const N: usize> SentPackets<N> {
         while let Some(packet) = self.ring.get_mut(index).filter(|packet| packet.id <= last) {
             if packet.fate == PacketFate::InFlight {
                 packet.fate = PacketFate::Unreported;
+                self.unreported_up_to = self.unreported_up_to.max(self.ordinal_at(index).unwrap_or(0));
             }
             index += 1;
         }
+    }
+
+    /// A report covers the packets in this range: those of them that were passed over are in flight
+    /// again.
+    pub(crate) fn cover(&mut self, first: u64, last: u64) {
+        let mut index = self.first_at_or_above(first);
+        if self.ordinal_at(index).is_none_or(|ordinal| ordinal > self.unreported_up_to) {
+            return;
+        }
+        while let Some(packet) = self.ring.get_mut(index).filter(|packet| packet.id <= last) {
+            if packet.fate == PacketFate::Unreported {
+                packet.fate = PacketFate::InFlight;
+                self.revealed = true;
+            }
+            index += 1;
+        }
+    }
+
+    /// Returns true if the fate of a packet passed over has become known since the last call.
+    pub(crate) const fn take_revealed(&mut self) -> bool {
+        let revealed = self.revealed;
+        self.revealed = false;
+        revealed
+    }
+
+    /// No packet above this ordinal has been passed over.
+    pub(crate) const fn unreported_up_to(&self) -> u64 {
+        self.unreported_up_to
+    }
+
+    /// The losses of packets sent at `since` or later are taken back: the packets arrived, nothing
+    /// more is known. Returns their number.
+    pub(crate) fn take_back(&mut self, since: Instant) -> u64 {
+        let (mut index, mut count) = (self.ring.len(), 0);
+        while let Some(below) = index.checked_sub(1) {
+            let Some(packet) = self.ring.get_mut(below).filter(|packet| packet.sent_at >= since) else {
+                break;
+            };
+            index = below;
+            packet.fate = match packet.fate {
+                PacketFate::Lost => PacketFate::Reported { arrived_at: None, ecn: Ecn::NotEct },
+                PacketFate::Missing { seq } => PacketFate::Found { seq, ecn: Ecn::NotEct },
+                _ => continue,
+            };
+            count += 1;
+            if let Some(ordinal) = self.ordinal_at(below) {
+                extend(&mut self.reported, ordinal);
+            }
+        }
+        count
     }
 
     /// Ends the report: the ordinals of its lowest and highest packet.
@@ -172,15 +232,11 @@ impl<const N: usize> SentPackets<N> {
         self.reported.take()
     }
 
-    /// Marks a reported packet as taken into account and gives it back as it was.
-    pub(crate) fn settle(&mut self, ordinal: u64) -> Option<SentPacket> {
-        let index = self.index_of(ordinal)?;
-        let packet = self.ring.get_mut(index)?;
-        let before = *packet;
-        if let PacketFate::Reported { .. } | PacketFate::Found { .. } = before.fate {
-            packet.fate = PacketFate::Done;
+    /// The packet arrived then, and that has been taken into account.
+    pub(crate) fn settle(&mut self, ordinal: u64, at: Instant, ecn: Ecn) {
+        if let Some(packet) = self.index_of(ordinal).and_then(|index| self.ring.get_mut(index)) {
+            packet.fate = PacketFate::Done { at, ecn };
         }
-        Some(before)
     }
 
     /// Was the sender data-limited all the time in (`after`, newest packet `ordinal`]?
@@ -263,10 +319,10 @@ mod tests {
         let mut packets = sent::<4>(&[1, 2, 3, 4]);
         assert_eq!(packets.report(1, None, Ecn::NotEct), Taken::New);
         assert_eq!(packets.take_reported(), Some((1, 1)));
-        assert!(packets.settle(1).is_some());
+        packets.settle(1, Instant::ZERO, Ecn::NotEct);
         for (id, out) in [(5, 1), (6, 2), (6, 0)] {
             let pushed = packets.push(SentPacket { id, ..packets.newest().expect("there are four") });
-            assert_eq!(pushed, (out > 0).then_some(out));
+            assert_eq!(pushed.map(|(ordinal, _)| ordinal), (out > 0).then_some(out));
         }
         assert_eq!(packets.report(2, None, Ecn::NotEct), Taken::Unknown);
         assert_eq!((packets.ordinal(3), packets.ordinal(6)), (Some(3), Some(6)));

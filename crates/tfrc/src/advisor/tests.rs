@@ -5,6 +5,7 @@ use crate::decision::RateReason;
 use crate::equation::Equation;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::vec;
 use std::vec::Vec;
 use tfrc_testkit::at;
 
@@ -307,10 +308,19 @@ fn unreported_packets_are_no_losses() {
     advisor.on_unreported(3, 5);
     report(&mut advisor, 160, 7..=10);
     assert_eq!(advisor.loss_events(), 1);
-    // The lost report comes after all, too late.
-    assert_eq!(advisor.on_acked(acked(3)), Taken::Duplicate);
-    report(&mut advisor, 170, 4..=5);
+    // The report comes after all: 3 and 5 arrived, 4 is lost, and 6 is still missing. R is 60 ms,
+    // so the two losses are one event.
+    assert_eq!(advisor.on_acked(acked(3)), Taken::New);
+    advisor.on_covered(3, 5);
+    report(&mut advisor, 170, [5]);
+    assert_eq!(advisor.on_acked(acked(5)), Taken::Duplicate, "acknowledged");
     assert_eq!(advisor.loss_events(), 1);
+    let open = advisor.receiver.loss_intervals().next().expect("an open interval");
+    assert_eq!(
+        (open.loss_length, open.lossless_length, open.data_length),
+        (3, 4, 7.0),
+        "4 to 6, then 7 to 10"
+    );
 }
 
 /// Three or two packets were in a report that got lost, one next to them is missing: the loss event
@@ -375,6 +385,8 @@ enum Operation {
     Range(u64, u64),
     Lost(u64),
     Unreported(u64, u64),
+    Covered(u64, u64),
+    Undone(u64),
     Report(Option<u64>),
     RoundTrip(u64),
     Timeout,
@@ -392,6 +404,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (id(), id()).prop_map(|(a, b)| Operation::Range(a, b)),
         1 => id().prop_map(Operation::Lost),
         1 => (id(), id()).prop_map(|(a, b)| Operation::Unreported(a, b)),
+        1 => (id(), id()).prop_map(|(a, b)| Operation::Covered(a, b)),
+        1 => time().prop_map(Operation::Undone),
         4 => prop::option::of(time()).prop_map(Operation::Report),
         1 => time().prop_map(Operation::RoundTrip),
         2 => Just(Operation::Timeout),
@@ -429,6 +443,10 @@ proptest! {
                     advisor.on_lost(id.wrapping_sub(back));
                 }
                 Operation::Unreported(a, b) => advisor.on_unreported(a, b),
+                Operation::Covered(a, b) => advisor.on_covered(a, b),
+                Operation::Undone(ns) => {
+                    prop_assert!(advisor.on_losses_undone(now - Duration::from_nanos(ns)) <= 16);
+                }
                 Operation::Report(hold) => {
                     let hold = hold.map_or(Hold::Unknown, |ns| Hold::Known(Duration::from_nanos(ns)));
                     advisor.on_report(now, hold);

@@ -106,12 +106,18 @@ impl Timeline {
     /// When a packet of this report arrived: never before it was sent, after now, or before one
     /// already placed.
     pub(crate) fn place(&mut self, packet: TimelinePacket) -> Instant {
+        self.last = self.late_place(packet).max(self.last);
+        self.last
+    }
+
+    /// When a packet arrived whose report others have overtaken: never before it was sent or after
+    /// now, but maybe before packets already placed.
+    pub(crate) fn late_place(&self, packet: TimelinePacket) -> Instant {
         let at = match packet.arrived_at {
             Some(arrived_at) => self.translate(arrived_at),
             None => self.interpolate(packet.sent_at),
         };
-        self.last = at.max(packet.sent_at).min(self.now).max(self.last);
-        self.last
+        at.max(packet.sent_at).min(self.now)
     }
 
     /// The latest place given.

@@ -144,6 +144,12 @@ impl LossHistory {
         (packets, packets.saturating_sub(unmarked))
     }
 
+    /// The synthetic length of the first loss interval (RFC 5348 §6.3.1), once there was a first
+    /// loss event.
+    pub(crate) const fn first_interval_length(&self) -> Option<f64> {
+        self.first_length
+    }
+
     /// Loss events so far.
     pub(crate) const fn loss_events(&self) -> u64 {
         self.events.count

@@ -272,6 +272,46 @@ impl Receiver {
         })
     }
 
+    /// The record of packets and losses.
+    pub(crate) const fn history(&self) -> &LossHistory {
+        &self.history
+    }
+
+    /// Takes a packet into a copy of the loss history. The synthetic first interval stays the one
+    /// found when there was a first loss event.
+    pub(crate) fn work_out(&self, history: &mut LossHistory, at: Instant, arrival: &Arrival, stamp: Stamp) {
+        let rtt = arrival.rtt.filter(|rtt| !rtt.is_zero()).unwrap_or_else(|| self.rtt());
+        let seen = seen(arrival, stamp, rtt);
+        if !history.append(at, &seen) {
+            history.take(at, &seen, |first| {
+                let known = self.history.first_interval_length();
+                known.unwrap_or_else(|| first_interval(&self.rules, &self.meter, at, rtt, first, 0))
+            });
+        }
+    }
+
+    /// Data whose place in the loss history is for [`Receiver::replace_history`] to say.
+    pub(crate) fn on_late_data(&mut self, now: Instant, size: u32) {
+        let rtt = self.rtt();
+        self.meter.on_data(now, size, rtt);
+        self.data_since_feedback = true;
+        self.due = self.reason_to_report_now(now, self.history.window_counter()).or(self.due);
+    }
+
+    /// The loss history, worked out anew.
+    pub(crate) fn replace_history(&mut self, now: Instant, history: LossHistory) {
+        let change = match history.loss_events().cmp(&self.history.loss_events()) {
+            core::cmp::Ordering::Greater => Change::NewLossEvent,
+            core::cmp::Ordering::Equal => Change::None,
+            core::cmp::Ordering::Less => Change::LossEventRemoved,
+        };
+        self.history = history;
+        if change != Change::None {
+            self.set_window(now);
+            self.due = self.reason_to_report(now, change, self.history.window_counter()).or(self.due);
+        }
+    }
+
     /// Lets time pass: the feedback timer may expire (RFC 5348 §6.2). Early, late and repeated
     /// calls do no harm.
     #[inline]
