@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use tfrc_net::journal::{JournalError, ReplayError, replay};
+use tfrc_net::journal::{JournalEnd, JournalError, ReplayError, replay};
 use tfrc_net::options::Listen;
 use tfrc_net::{
     Cause, ClosedBy, ConfigError, ConnectError, Endpoint, Options, RateCap, Recordings, SendError, Variant,
@@ -213,11 +213,19 @@ async fn a_journal_replays_to_the_same_bytes_and_every_change_is_noticed() {
             journal.len()
         );
     }
-    for cut in [journal.len() - 1, journal.len() / 2, 3] {
+    // One that was cut off is replayed as far as it is whole, but not one without its setup.
+    for cut in [journal.len() - 1, journal.len() / 2] {
+        let part = replay(&journal[..cut]).expect("the same machine");
+        assert!(
+            matches!(part.end, JournalEnd::CutOff { offset, .. } if (1..=70_000).contains(&(cut as u64 - offset)))
+        );
+        assert!((1..=replayed.transmitted).contains(&part.transmitted), "{part:?}");
+    }
+    for cut in [3, 40] {
         let error = replay(&journal[..cut]).expect_err("cut off");
         assert!(matches!(
             error,
-            ReplayError::Journal(JournalError::CutOff { .. } | JournalError::NotAJournal)
+            ReplayError::Journal(JournalError::CutOff { block: 0, .. } | JournalError::NotAJournal)
         ));
     }
     // Other versions are refused by name, not misread: those of older programs and of later ones.

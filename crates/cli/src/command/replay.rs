@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{BufReader, Write};
 
-use tfrc_net::journal::{JournalError, ReplayError, replay};
+use tfrc_net::journal::{JournalEnd, JournalError, ReplayError, replay};
 
 use crate::Failure;
 use crate::args::{Format, ReplayArgs};
 
-/// Runs `tfrc replay`.
+/// Runs `tfrc replay`. A journal that was cut off, by a kill or a full disk, is replayed as far as it
+/// is whole: that it is not whole is a sentence and no failure.
 ///
 /// # Errors
 /// [`Failure::Check`] when the journal was changed or the machine sends other datagrams;
@@ -25,6 +26,16 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         error => Failure::Check(format!("{name}: {error}")),
     })?;
     let seconds = done.span_ns as f64 / 1e9;
+    let whole_up_to = match done.end {
+        JournalEnd::Whole => None,
+        JournalEnd::CutOff { block, offset } => {
+            eprintln!(
+                "{name}: the journal ends in or before block {block}, at byte {offset}: its writer was stopped or \
+                 had no room; everything before was replayed"
+            );
+            Some(offset)
+        }
+    };
     let text = match args.output.format() {
         Format::Human => format!(
             "{} inputs over {seconds:.3} s replayed: all {} datagrams sent ({} bytes) are the same",
@@ -35,6 +46,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
             "transmitted_packets": done.transmitted,
             "transmitted_bytes": done.transmitted_bytes,
             "duration_s": seconds,
+            "cut_off_at_byte": whole_up_to,
         })
         .to_string(),
     };

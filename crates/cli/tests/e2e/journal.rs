@@ -19,6 +19,17 @@ fn a_journal_replays_and_a_changed_byte_is_pointed_at() {
 
     let mut bytes = std::fs::read(&journal).expect("written");
     let middle = bytes.len() / 2;
+    // A writer that was killed leaves any part of it: that is replayed, and a sentence says so.
+    let cut = run(["replay", "--json", &place.write("cut", &bytes[..middle])]);
+    assert_eq!(cut.status.code(), Some(0), "{}", cut.stderr);
+    assert!(cut.stderr.contains("its writer was stopped"), "{}", cut.stderr);
+    let part: serde_json::Value = cut.json();
+    let offset = part["cut_off_at_byte"].as_u64().expect("a place") as usize;
+    assert!((middle - 1600..=middle).contains(&offset), "byte {middle}: {part}");
+    let before = part["transmitted_packets"].as_u64().expect("a count");
+    assert!((transmitted / 10..transmitted).contains(&before), "{part} of {replayed}");
+    assert!(replayed["cut_off_at_byte"].is_null() && before > 0, "{replayed}");
+
     bytes[middle] ^= 0x10;
     let changed = run(["replay", &place.write("changed", bytes)]);
     assert_eq!(changed.status.code(), Some(3), "{}", changed.stderr);

@@ -14,5 +14,5 @@ mod write;
 
 pub use read::{JournalError, Reader};
 pub use record::{Record, Setup};
-pub use replay::{ReplayError, Replayed, replay};
+pub use replay::{JournalEnd, ReplayError, Replayed, replay};
 pub use write::Writer;

@@ -32,12 +32,12 @@ pub enum JournalError {
     },
     /// The file ends too early.
     #[error(
-        "the journal ends at byte {offset}, in or before block {block}: it was cut off, or its writer did not finish"
+        "the journal ends in or before block {block}, which begins at byte {offset}: it was cut off, or its writer did not finish"
     )]
     CutOff {
-        /// Number of the block that is missing.
+        /// Number of the block that is missing or not whole.
         block: u64,
-        /// Where the file ends.
+        /// Where that block begins: as far the journal is whole.
         offset: u64,
     },
     /// There is something behind the last block.
@@ -144,15 +144,13 @@ impl<R: Read> Reader<R> {
             return Err(JournalError::Altered { block, offset });
         }
         self.block += 1;
+        self.offset += saturating::<u64>(HEAD + body.len() + check.len());
         Ok((kind, at, body))
     }
 
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), JournalError> {
         match self.input.read_exact(buffer) {
-            Ok(()) => {
-                self.offset += saturating::<u64>(buffer.len());
-                Ok(())
-            }
+            Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(JournalError::CutOff { block: self.block, offset: self.offset })
             }

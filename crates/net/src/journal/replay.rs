@@ -20,6 +20,23 @@ pub struct Replayed {
     pub transmitted_bytes: u64,
     /// Time from the first to the last record, in nanoseconds.
     pub span_ns: u64,
+    /// The end of the journal.
+    pub end: JournalEnd,
+}
+
+/// The end of a journal that was replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JournalEnd {
+    /// Its last block.
+    #[default]
+    Whole,
+    /// Its writer was killed, or had no room: the blocks before this one were replayed.
+    CutOff {
+        /// Number of the block that is missing or not whole, from 0; at least 1.
+        block: u64,
+        /// Where that block begins in the file.
+        offset: u64,
+    },
 }
 
 /// Why a replay failed.
@@ -45,7 +62,8 @@ pub enum ReplayError {
 }
 
 /// Feeds a journal's inputs into a fresh machine and compares what it sends with what was recorded,
-/// byte for byte.
+/// byte for byte. A journal that was cut off is replayed as far as its blocks are whole
+/// ([`Replayed::end`]), at least its first one.
 ///
 /// # Errors
 /// [`ReplayError`] at the first difference or the first block that was changed.
@@ -57,7 +75,15 @@ pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
     let mut sent = Vec::new();
     loop {
         let block = reader.blocks();
-        let Some((at, record)) = reader.next_record()? else { break };
+        let (at, record) = match reader.next_record() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(JournalError::CutOff { block, offset }) => {
+                done.end = JournalEnd::CutOff { block, offset };
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        };
         let first = *start.get_or_insert(at);
         done.span_ns = at.saturating_since(first).as_nanos();
         let differs = |what: String| ReplayError::Differs {
