@@ -25,6 +25,12 @@ const REMEMBERED: usize = 4096;
 /// §18.2, whose default is 25 ms.
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
+/// The least variation of the round-trip time in a probe timeout: kGranularity of RFC 9002 §6.1.2.
+const GRANULARITY: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// Calls for which a packet lost for good is remembered: the loss intervals in p (RFC 5348 §5.4).
+const INTERVALS: u8 = 8;
+
 /// Makes a [`Tfrc`] for each path of a connection.
 ///
 /// ```
@@ -63,6 +69,10 @@ impl ControllerFactory for TfrcConfig {
             mtu: current_mtu.into(),
             is_marked: false,
             round_trip: std::time::Duration::ZERO,
+            patience: std::time::Duration::ZERO,
+            late: None,
+            looked: now,
+            cautious: 0,
         })
     }
 }
@@ -77,6 +87,16 @@ pub struct Tfrc {
     is_marked: bool,
     /// The transport's smoothed round-trip time, without the peer's delays.
     round_trip: std::time::Duration,
+    /// At least so long after its departure noq waits for a packet that it has declared lost: two
+    /// probe timeouts (RFC 9002 §6.2.1), as they are if the round-trip time does not vary.
+    patience: std::time::Duration,
+    /// The packets declared lost since noq last waited for none: when the first and the last of them
+    /// left.
+    late: Option<(Instant, Instant)>,
+    /// When noq last looked for packets of which it waits no longer.
+    looked: Instant,
+    /// Calls of which only the certain part is believed: packets have been lost for good lately.
+    cautious: u8,
 }
 
 impl Tfrc {
@@ -114,6 +134,7 @@ impl Controller for Tfrc {
         rtt: &RttEstimator,
     ) {
         self.round_trip = rtt.get();
+        self.patience = (self.round_trip + GRANULARITY) * 2;
         if let Some(id) = self.numbers.on_ack(sent, pn) {
             let ecn = if std::mem::take(&mut self.is_marked) { Ecn::Ce } else { Ecn::NotEct };
             self.advisor.on_acked(Ack { id, arrived_at: None, ecn });
@@ -121,6 +142,7 @@ impl Controller for Tfrc {
     }
 
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
+        self.looked = now;
         let at = self.epoch.at(now);
         self.advisor.on_report(at, Hold::RoundTrip(self.round_trip.into()));
         self.advisor.handle_timeout(at);
@@ -140,9 +162,29 @@ impl Controller for Tfrc {
         self.is_marked |= is_ecn;
     }
 
-    fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, _now: Instant) {
-        if let Some(id) = self.numbers.on_lost(pn) {
+    /// All packets have been acknowledged that noq has declared lost and still waits for: the losses
+    /// since it last waited for none are taken back. If packets have been lost for good lately, those
+    /// of packets that left so long ago that noq may have forgotten them stay.
+    fn on_spurious_congestion_event(&mut self) {
+        let Some((first, _)) = self.late.take() else { return };
+        let certain = self.looked.checked_sub(self.patience).filter(|_| self.cautious > 0);
+        self.cautious = self.cautious.saturating_sub(1);
+        self.advisor.on_losses_undone(self.epoch.at(certain.map_or(first, |at| at.max(first))));
+    }
+
+    fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, now: Instant) {
+        if let Some((id, sent)) = self.numbers.on_lost(pn) {
             self.advisor.on_lost(id);
+            let waits = |last: Instant| now.saturating_duration_since(last) <= self.patience;
+            self.looked = now;
+            self.late = Some(match self.late {
+                Some((first, last)) if waits(last) => (first.min(sent), last.max(sent)),
+                Some(_) => {
+                    self.cautious = INTERVALS;
+                    (sent, sent)
+                }
+                None => (sent, sent),
+            });
         }
     }
 

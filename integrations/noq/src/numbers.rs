@@ -39,10 +39,10 @@ impl Numbers {
         self.in_flight.remove(at).map(|packet| packet.id)
     }
 
-    /// The oldest packet with this number.
-    pub(crate) fn on_lost(&mut self, pn: u64) -> Option<u64> {
+    /// The oldest packet with this number, and when it was sent.
+    pub(crate) fn on_lost(&mut self, pn: u64) -> Option<(u64, Instant)> {
         let at = self.in_flight.iter().position(|packet| packet.pn == pn)?;
-        self.in_flight.remove(at).map(|packet| packet.id)
+        self.in_flight.remove(at).map(|packet| (packet.id, packet.sent))
     }
 }
 
@@ -63,10 +63,10 @@ mod tests {
         assert_eq!(ids, [0, 1, 2, 3, 4]);
         assert_eq!(numbers.on_ack(at(50), 0), Some(2));
         assert_eq!(numbers.on_ack(at(50), 0), None, "acknowledged before");
-        assert_eq!(numbers.on_lost(1), Some(1), "the oldest");
+        assert_eq!(numbers.on_lost(1), Some((1, at(10))), "the oldest");
         assert_eq!(numbers.on_ack(at(61), 1), Some(4));
         assert_eq!(numbers.on_ack(at(10), 1), None, "lost before");
         numbers.on_sent(at(70), 2, 3);
-        assert_eq!(numbers.on_lost(0), Some(3), "number 0 of the discarded space is forgotten");
+        assert_eq!(numbers.on_lost(0), Some((3, at(60))), "number 0 of the discarded space is forgotten");
     }
 }

@@ -1,5 +1,7 @@
 //! The controller in connections of noq over a path in virtual time.
 
+#[path = "../../testpath/quic/disorder.rs"]
+mod disorder;
 #[path = "../../testpath/quic/moves.rs"]
 mod moves;
 #[path = "../../testpath/quic/peer.rs"]
@@ -106,4 +108,28 @@ fn an_application_that_sends_little_keeps_its_room() {
     world.run(SECONDS(10));
     let rate = arrivals_in(&world.server, at(35.0), at(40.0)) as f64 * (PAYLOAD + 38) as f64 * 8.0 / 5.0;
     assert!((2.5e6..=3.05e6).contains(&rate), "{rate}");
+}
+
+/// Late packets, which noq takes for lost and finds again; the README has the table.
+#[test]
+fn late_packets_are_not_lost() {
+    let (table, rows) = disorder::table();
+    println!("{table}");
+    let [usual @ .., hardest] = rows.as_slice() else { panic!("{table}") };
+    assert!(usual.iter().all(|row| (0.9..=1.1).contains(&row.to_cubic)), "{table}");
+    // CUBIC, which saves one window, loses more there.
+    assert!((0.8..=1.05).contains(&hardest.to_order) && hardest.to_cubic >= 0.9, "{table}");
+    assert!(include_str!("../README.md").contains(&table), "README.md should have:\n{table}");
+}
+
+/// Losses among the late packets stay losses: TFRC has at most the rate that they allow alone.
+#[test]
+fn losses_among_late_packets_stay() {
+    let tfrc = |share, late| disorder::rate(std::sync::Arc::new(TfrcConfig::default()), share, late, 0.01);
+    let alone = tfrc(0.0, 0);
+    for late in [10, 40] {
+        let mixed = tfrc(0.05, late);
+        println!("1 % lost: {alone:.2} Mbit/s; 5 % late by {late} ms too: {mixed:.2}");
+        assert!((0.85..=1.05).contains(&(mixed / alone)), "{mixed} with {alone} Mbit/s");
+    }
 }

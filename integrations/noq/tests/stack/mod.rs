@@ -51,3 +51,8 @@ pub(crate) fn controller(connection: &Connection) -> &dyn Controller {
 pub(crate) fn estimate(connection: &mut Connection) -> Option<u64> {
     connection.path_stats(PathId::ZERO)?.bandwidth_estimate
 }
+
+/// noq's own CUBIC.
+pub(crate) fn cubic() -> Factory {
+    Arc::new(noq_proto::congestion::CubicConfig::default())
+}
