@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tfrc_scenario::Scenario;
+use tfrc_scenario::{Scenario, files};
 use tfrc_sim::Seed;
 
 use crate::Outcome;
@@ -109,7 +109,7 @@ impl Cache {
         let mut damaged = None;
         for directory in std::iter::once(&self.own).chain(&self.others) {
             let path = place(directory, &name).with_extension("run");
-            let text = match std::fs::read_to_string(&path) {
+            let text = match files::read_kept(&path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
@@ -177,7 +177,7 @@ fn place(directory: &Path, name: &str) -> PathBuf {
 
 /// The values of a file; `None` if there is none.
 fn read(path: &Path) -> Result<Option<BTreeMap<String, Option<f64>>>, String> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match files::read_kept(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("{}: {error}", path.display())),
@@ -277,6 +277,43 @@ mod tests {
         }
         cache.put("k", &[("x", Some(5.0))]).expect("written");
         assert_eq!(cache.get("k", &["x"]), Found::All(vec![Some(5.0)]));
+    }
+
+    /// A shared folder may hold anything: nothing in it is waited for, or read without end.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_a_file_is_damage() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(dir.path().to_owned(), Vec::new());
+        cache.put("k", &[("x", Some(5.0))]).expect("written");
+        cache.put_text("k", "text").expect("written");
+        for path in [place(dir.path(), &name("k")), place(dir.path(), &name("k")).with_extension("run")] {
+            for thing in ["pipe", "endless", "huge", "folder"] {
+                let _ = std::fs::remove_file(&path);
+                match thing {
+                    "pipe" => {
+                        let made = std::process::Command::new("mkfifo").arg(&path).status();
+                        assert!(made.expect("mkfifo starts").success());
+                    }
+                    "endless" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
+                    "huge" => {
+                        let file = std::fs::File::create(&path).expect("made");
+                        // Holes take no disk.
+                        file.set_len(1 << 40).expect("long");
+                    }
+                    _ => std::fs::create_dir(&path).expect("made"),
+                }
+                let refused = match path.extension() {
+                    Some(end) if end == "run" => cache.text("k").expect_err(thing),
+                    _ => match cache.get("k", &["x"]) {
+                        Found::Damaged(why) => why,
+                        found => panic!("{thing}: {found:?}"),
+                    },
+                };
+                assert!(refused.contains("not a file") || refused.contains("MiB"), "{thing}: {refused}");
+            }
+            std::fs::remove_dir(&path).expect("empty");
+        }
     }
 
     #[test]

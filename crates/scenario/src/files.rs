@@ -29,13 +29,21 @@ pub fn read_results(path: &Path) -> io::Result<String> {
     read_at_most(path, MOST_RESULTS)
 }
 
-/// The text of a file that another file names. A pipe or a device, which might wait for ever, is
-/// refused.
+/// The text of a file that another file names. A pipe or a device, which might wait indefinitely,
+/// is refused.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_file(path: impl AsRef<Path>) -> io::Result<String> {
     read_file_at_most(path.as_ref(), MOST_BYTES)
+}
+
+/// The text of a file that the program has kept, of at most 256 MiB.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_kept(path: &Path) -> io::Result<String> {
+    read_file_at_most(path, MOST_RESULTS)
 }
 
 /// The text of a trace, of at most 128 MiB.
@@ -44,10 +52,18 @@ pub(super) fn read_trace(path: &Path) -> io::Result<String> {
 }
 
 fn read_file_at_most(path: &Path, most: u64) -> io::Result<String> {
-    if !std::fs::metadata(path)?.is_file() {
+    let there = std::fs::metadata(path)?;
+    if !there.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
+    if there.len() > most {
+        return Err(too_large(most));
+    }
     read_at_most(path, most)
+}
+
+fn too_large(most: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {} MiB", most >> 20))
 }
 
 fn read_at_most(path: &Path, most: u64) -> io::Result<String> {
@@ -55,8 +71,7 @@ fn read_at_most(path: &Path, most: u64) -> io::Result<String> {
     // One byte more shows that the file is too long, whatever its size is said to be.
     File::open(path)?.take(most + 1).read_to_string(&mut text)?;
     if text.len() as u64 > most {
-        let message = format!("it has more than {} MiB", most >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        return Err(too_large(most));
     }
     Ok(text)
 }
