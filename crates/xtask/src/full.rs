@@ -16,8 +16,9 @@ use crate::{
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
+    ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
     ("dependencies", 4, dependencies::judge),
     ("emulation", 12, || measure::emulation(false)),

@@ -49,6 +49,18 @@ struct CommandLine {
     chore: Chore,
 }
 
+/// What may be done about dependencies beyond the check.
+#[derive(Debug, Subcommand)]
+enum DependencyChore {
+    /// Run cargo-deny (licences, sources, duplicate versions) and record the outcome
+    Judge,
+    /// Replace the snapshot of advisories by those of a newer database
+    Renew {
+        /// A checkout of rustsec/advisory-db
+        database: PathBuf,
+    },
+}
+
 #[derive(Debug, Subcommand)]
 enum Chore {
     /// Two endpoints over the worst of networks
@@ -85,9 +97,8 @@ enum Chore {
     },
     /// That cargo-deny judged these dependencies; security advisories of a dated snapshot
     Dependencies {
-        /// `judge` runs cargo-deny (licences, sources, duplicate versions) and records the outcome
-        #[arg(value_parser = ["judge"])]
-        only: Option<String>,
+        #[command(subcommand)]
+        only: Option<DependencyChore>,
     },
     /// Every combination of features, where there are features
     Features,
@@ -189,7 +200,10 @@ fn run(chore: Chore) -> Outcome {
         Chore::Compliance { json: true } => compliance::json(),
         Chore::Crowd { arguments } => hostile::crowd(&arguments),
         Chore::Dependencies { only: None } => dependencies::check(),
-        Chore::Dependencies { only: Some(_) } => dependencies::judge(),
+        Chore::Dependencies { only: Some(DependencyChore::Judge) } => dependencies::judge(),
+        Chore::Dependencies { only: Some(DependencyChore::Renew { database }) } => {
+            dependencies::renew(&database)
+        }
         Chore::Fairness { results } => fairness::write(&results),
         Chore::Features => features::check(),
         Chore::Files => files::check(),
