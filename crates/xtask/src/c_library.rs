@@ -79,6 +79,7 @@ pub(crate) fn check() -> Outcome {
         .arg(source("examples"))
         .env("PKG_CONFIG_PATH", &pkg_config))?;
     cpp(&source("examples/cpp"), &work.join("cpp"), &library)?;
+    guide(&work.join("guide"), &library)?;
     let program = development()?;
     let python = crate::python::environment()?;
     run(Command::new(&python).arg(source("examples/fixed_point.py")).env("PKG_CONFIG_PATH", &pkg_config))?;
@@ -87,6 +88,26 @@ pub(crate) fn check() -> Outcome {
         .arg(source("tests"))
         .env("TFRC_PROGRAM", program)
         .env("LD_LIBRARY_PATH", &library))
+}
+
+/// The lines of the guide that compile a program and run it, as they stand there: without a word
+/// on the loader's path.
+fn guide(work: &Path, library: &Path) -> Outcome {
+    const GUIDE: &str = "docs/guides/c.md";
+    const PROGRAM: &str = "#include <stddef.h>\n#include <tfrc.h>\n\
+                           int main(void) {\n  tfrc_sender *sender = tfrc_sender_new(NULL);\n  \
+                           tfrc_sender_free(sender);\n  return sender == NULL;\n}\n";
+    let text = std::fs::read_to_string(root().join(GUIDE)).map_err(|e| format!("{GUIDE}: {e}"))?;
+    let mut blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.find(|block| block.contains("pkg-config")).ok_or(format!("{GUIDE}: no such lines"))?;
+    std::fs::create_dir_all(work)
+        .and_then(|()| std::fs::write(work.join("program.c"), PROGRAM))
+        .map_err(|e| format!("{}: {e}", work.display()))?;
+    run(Command::new("sh")
+        .args(["-euc", lines])
+        .current_dir(work)
+        .env("PKG_CONFIG_PATH", library.join("pkgconfig"))
+        .env_remove("LD_LIBRARY_PATH"))
 }
 
 /// The example in C++ as CMake builds it, run.

@@ -2,10 +2,11 @@
 //! transports, with a lock file of its own; its bench, with another one; and `integrations/gst/`,
 //! with a third, because it needs GStreamer's headers.
 
+use std::fs;
 use std::process::Command;
 
 use crate::python::{built, run};
-use crate::{Outcome, cargo};
+use crate::{Outcome, cargo, root};
 
 const MANIFEST: &str = "integrations/Cargo.toml";
 const BENCH: &str = "integrations/bench/Cargo.toml";
@@ -25,14 +26,62 @@ pub(crate) fn check() -> Outcome {
     ]))
 }
 
-/// Lints and tests of all.
+/// Lints and tests of all, and the lines of their READMEs.
 pub(crate) fn full() -> Outcome {
     format(MANIFEST)?;
     lint_and_test(MANIFEST)?;
+    ["noq", "quinn", "rtc"].into_iter().try_for_each(typed)?;
     // The tables and pictures of docs/media.md.
     format(BENCH)?;
     lint_and_test(BENCH)?;
     run(workspace(BENCH, "run").args(["--", "--check"]))
+}
+
+/// Types what a README says into an empty folder, as a reader would: the commands of each block that
+/// begins a project, and the first code as its program.
+fn typed(name: &str) -> Outcome {
+    let path = root().join("integrations").join(name).join("README.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let place = built().join("typed").join(name);
+    let failed = |e: std::io::Error| format!("{}: {e}", place.display());
+    // What is left of the last time.
+    if place.exists() {
+        fs::remove_dir_all(&place).map_err(failed)?;
+    }
+    fs::create_dir_all(&place).map_err(failed)?;
+    for script in scripts(&text)? {
+        println!("   integrations/{name}/README.md, typed");
+        run(Command::new("sh")
+            .args(["-euc", &script])
+            .current_dir(&place)
+            .env("TFRC", root())
+            .env("CARGO_TARGET_DIR", built().join("typed/target")))?;
+    }
+    Ok(())
+}
+
+/// The scripts of a README: its blocks of `sh` that begin a project. The first code becomes the
+/// program of those that bring none.
+fn scripts(readme: &str) -> Result<Vec<String>, String> {
+    let code = blocks(readme, "rust").into_iter().next().ok_or("no code")?;
+    // Lines that the page of a crate hides.
+    let shown: Vec<&str> = code.lines().filter(|line| !line.starts_with("# ")).collect();
+    let program =
+        format!("fn main() -> Result<(), Box<dyn std::error::Error>> {{\n{}\nOk(())\n}}\n", shown.join("\n"));
+    let begins = blocks(readme, "sh").into_iter().filter(|block| block.contains("cargo new "));
+    let scripts: Vec<String> = begins
+        .map(|block| match block.contains("cargo run") {
+            true => block.to_owned(),
+            false => format!("{block}\ncat > src/main.rs <<'END'\n{program}END\ncargo check\n"),
+        })
+        .collect();
+    if scripts.is_empty() { Err("no block begins a project".to_owned()) } else { Ok(scripts) }
+}
+
+/// The blocks of a language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let parts = text.split("```").skip(1).step_by(2);
+    parts.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
 }
 
 /// Lints and tests of the element of GStreamer, and the look of GStreamer itself at it.
@@ -69,4 +118,27 @@ fn workspace(manifest: &str, command: &str) -> Command {
     let folder = if manifest == GSTREAMER { "gst" } else { "integrations" };
     cargo.env("CARGO_TARGET_DIR", built().join(folder));
     cargo
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_readme_becomes_scripts() {
+        let text = "# x\n```sh\ncargo new a && cd a\ncargo add b\n```\n```rust\nlet c = 1;\n# Ok(())\n```\n\
+                    ```sh\ncargo new d\ncargo run\n```\n```sh\ncargo test\n```\n";
+        let scripts = scripts(text).expect("two");
+        assert_eq!(scripts.len(), 2);
+        assert!(
+            scripts[0].starts_with("cargo new a") && scripts[0].contains("let c = 1;\nOk(())\n}"),
+            "{scripts:?}"
+        );
+        assert!(scripts[0].ends_with("cargo check\n") && !scripts[0].contains("# Ok"), "{scripts:?}");
+        assert_eq!(scripts[1], "cargo new d\ncargo run\n");
+        for name in ["noq", "quinn", "rtc"] {
+            let path = root().join("integrations").join(name).join("README.md");
+            super::scripts(&fs::read_to_string(path).expect("there")).expect("a project");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Frames of an encoder as QUIC datagrams, at the rate that TFRC allows. `frames` alone runs both
 //! ends for 5 s; `integrations/next_to_cubic.py` runs it next to a TCP of the kernel.
 
-#[path = "../../testpath/quic/frames.rs"]
 mod frames;
 
 /// noq, as far as it differs.

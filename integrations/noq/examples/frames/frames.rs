@@ -1,0 +1,1 @@
+../../../testpath/quic/frames.rs
