@@ -5,8 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Attempts to send one datagram: a report of the network on an earlier one takes an attempt.
-const ATTEMPTS: u32 = 3;
+use tfrc_net::io::{Fault, LEFT_BEHIND};
 
 /// A socket of a connection towards the address.
 #[derive(Debug, Clone)]
@@ -48,37 +47,42 @@ impl UdpOut {
         Arc::clone(&self.counts)
     }
 
-    /// Sends a datagram; false if the system did not. A player that is not there is counted and
-    /// sent to all the same: it may come back.
+    /// Sends a datagram; false if the system did not. A player that the network reports unreachable
+    /// is counted and sent to all the same: it may come back, and anybody can forge such a report
+    /// ([`Fault`]).
     pub(crate) fn send(&self, datagram: &[u8]) -> bool {
-        let mut attempts = 0;
-        loop {
-            match self.socket.send(datagram) {
-                Ok(_) => return true,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    self.counts.unreachable.fetch_add(1, Ordering::Relaxed);
-                    attempts += 1;
-                    if attempts == ATTEMPTS {
-                        return false;
-                    }
-                }
-                Err(error) => {
+        let (mut attempts, mut reported) = (0, false);
+        let sent = loop {
+            let Err(error) = self.socket.send(datagram) else { break true };
+            let fault = Fault::of(&error);
+            reported |= is_report(&error);
+            match fault {
+                Fault::Passing | Fault::TooLong if attempts < LEFT_BEHIND => attempts += 1,
+                // The player cannot be reached now: no route, or an interface that is down.
+                Fault::Passing => break true,
+                _ => {
                     let _ = self.counts.failure.set(error.to_string());
-                    return false;
+                    break false;
                 }
             }
-        }
+        };
+        self.counts.unreachable.fetch_add(reported.into(), Ordering::Relaxed);
+        sent
     }
 
     /// Looks for a report on the last datagram.
     pub(crate) fn finish(&self) {
         if let Ok(Some(error)) = self.socket.take_error()
-            && error.kind() == ErrorKind::ConnectionRefused
+            && is_report(&error)
         {
             self.counts.unreachable.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// True for the errors that a report of the network leaves behind.
+fn is_report(error: &io::Error) -> bool {
+    error.kind() != ErrorKind::Interrupted && Fault::of(error) == Fault::Passing
 }
 
 impl UdpOutCounts {

@@ -12,5 +12,5 @@ mod watched;
 
 pub use clock::Clock;
 pub use fault::{Fault, Unsent};
-pub use socket::{Incoming, Offload, Outgoing, Socket, SocketSender};
+pub use socket::{Incoming, LEFT_BEHIND, Offload, Outgoing, Socket, SocketSender};
 pub use timer::Timer;

@@ -33,7 +33,7 @@ const SMALL_BATCH: usize = if BATCH < 4 { BATCH } else { 4 };
 
 /// Pending errors that one call goes through, at most. Each is one ICMP message: a flood of 100,000
 /// a second leaves one before one call in four at the very most.
-const LEFT_BEHIND: usize = 32;
+pub const LEFT_BEHIND: usize = 32;
 
 /// Entries of the error queue read at once, and kept, at most. They share the receive buffer with
 /// data: the sooner they are read the fewer datagrams find it full.
