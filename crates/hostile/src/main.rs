@@ -20,6 +20,7 @@ mod files;
 mod honest;
 mod hurtful;
 mod icmp;
+mod limits;
 mod namespace;
 mod narrow;
 mod onpath;
@@ -30,6 +31,7 @@ mod session;
 mod soak;
 mod stranger;
 mod strangers;
+mod terminal;
 mod unfinished;
 mod veth;
 
@@ -224,7 +226,8 @@ fn attacks() -> Vec<&'static Case> {
 
 /// All faults.
 fn faults() -> Vec<&'static Case> {
-    faults::CASES.iter().chain(&unfinished::CASES).collect()
+    let groups: [&'static [Case]; 4] = [&faults::CASES, &unfinished::CASES, &terminal::CASES, &limits::CASES];
+    groups.into_iter().flatten().collect()
 }
 
 /// The root of the repository, whose experiments some cases change a copy of.

@@ -63,6 +63,18 @@ impl Program {
         Ok(Self { child, out, err, began: Instant::now() })
     }
 
+    /// Starts a command line with these standard streams; where they lead to a terminal its last
+    /// words are lost.
+    pub(crate) fn on(directory: &Path, line: &[&str], streams: [Stdio; 3]) -> Result<Self, String> {
+        let [stdin, stdout, stderr] = streams;
+        let (name, arguments) = line.split_first().ok_or("no command")?;
+        let mut command = Command::new(name);
+        command.args(arguments).current_dir(directory).stdin(stdin).stdout(stdout).stderr(stderr);
+        let child = command.spawn().map_err(|error| format!("{name} does not start: {error}"))?;
+        let nowhere = directory.join("terminal");
+        Ok(Self { child, out: nowhere.clone(), err: nowhere, began: Instant::now() })
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

@@ -1,5 +1,5 @@
-//! Ends before the end: output that is not yet written, files that will not be, terminals that go
-//! away, clients that do not leave.
+//! Ends before the end: output that is not yet written, files that will not be, clients that do not
+//! leave.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use super::program::{SOON, Stream};
 use super::stranger::{Stranger, emit};
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 9] = [
+pub(crate) const CASES: [Case; 8] = [
     Case::new("late-output", Load::Waiting, |b, d| late(b, d, &["-1", "-o", "-"])),
     Case::new("late-exec", Load::Waiting, |b, d| late(b, d, &["--exec", "sleep 300"])),
     Case::new("no-words", Load::Waiting, |b, d| closing_text(b, d, "")),
@@ -28,7 +28,6 @@ pub(crate) const CASES: [Case; 9] = [
         closing_text(b, d, text)
     }),
     Case::new("interrupted-file", Load::Waiting, interrupted_file),
-    Case::new("terminal-gone", Load::Waiting, terminal_gone),
     Case::new("idle-hold", Load::Waiting, idle_hold),
     Case::new("metrics-silent", Load::Waiting, metrics_silent),
     Case::new("pattern-fifo", Load::Waiting, pattern_fifo),
@@ -115,73 +114,6 @@ fn interrupted_file(bench: &Bench, directory: &Path) -> Result<CaseRow, String> 
         row.bar(end.is(1) && kept, "exit 1 where FILE is not what was sent");
     }
     Ok(row)
-}
-
-/// A terminal whose window is shut, with and without the signal for it.
-fn terminal_gone(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
-    let mut row = CaseRow::new("the terminal of `demo` and `send --tui` is closed, with SIGHUP and without");
-    for (command, session) in
-        [("demo", ""), ("demo", "setsid --wait "), ("send", ""), ("send", "setsid --wait ")]
-    {
-        // The one before may still hold the place of its sender.
-        let listening = Listening::raw(bench, directory, "127.0.0.1", &[], Stream::Own)?;
-        let what = match command {
-            "demo" => "demo --duration 60s".to_owned(),
-            _ => format!("send {} --tui -t 60s", listening.address),
-        };
-        let pid_file = directory.join("pid");
-        let _ = fs::remove_file(&pid_file);
-        let inner = directory.join("inner.sh");
-        let text = format!(
-            "stty rows 30 cols 100\necho $$ > {}\nexport TERM=xterm\nexec {} {what}\n",
-            pid_file.display(),
-            bench.binary.display()
-        );
-        fs::write(&inner, text).map_err(|error| error.to_string())?;
-        // `script` is the terminal: its end is that of the window.
-        let shell = format!("exec {session}sh {}", inner.display());
-        let arguments = ["-q", "-c", &shell, "/dev/null"];
-        let window = super::program::Program::start(
-            Path::new("script"),
-            directory,
-            "window",
-            &arguments,
-            Stream::Pipe,
-            Stream::Own,
-        )?;
-        let begin = Instant::now();
-        while !pid_file.exists() && begin.elapsed() < SOON {
-            thread::sleep(Duration::from_millis(20));
-        }
-        // It draws by then.
-        thread::sleep(Duration::from_secs(2));
-        let pid = fs::read_to_string(&pid_file)
-            .map_err(|error| format!("no program ({error}): {}{}", window.errors(), window.output()))?;
-        let pid = pid.trim().to_owned();
-        let ran = alive(&pid);
-        window.signal(Signal::KILL);
-        let begin = Instant::now();
-        while alive(&pid) && begin.elapsed() < Duration::from_secs(8) {
-            thread::sleep(Duration::from_millis(20));
-        }
-        let (ended, waited) = (!alive(&pid), begin.elapsed().as_secs_f64());
-        let name = format!("{}{}", if session.is_empty() { "" } else { "without SIGHUP: " }, command);
-        row.saw(format!("{name} {} {waited:.1} s", if ended { "ends after" } else { "runs after" }));
-        row.bar(ran, format!("{name} runs until then"));
-        // In the short form other cases run at the same time.
-        let longest = bench.form.choose(1.5, 4.0);
-        row.bar(ended && waited <= longest, format!("{name} ends within a second, as by SIGHUP"));
-        if !ended {
-            let _ = namespace::run("kill", &["-KILL", &pid]);
-        }
-    }
-    Ok(row)
-}
-
-/// True for a process that runs; one that has ended and that nobody asked for does not.
-fn alive(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| !rest.trim_start().starts_with(['Z', 'X']) && !rest.is_empty())
 }
 
 /// Clients that send a byte and then answer nothing, not even the request to close.
