@@ -22,10 +22,10 @@ pub(crate) fn while_waiting<T: Send>(
     let (stop, done, wake) = (AtomicBool::new(false), Mutex::new(false), Condvar::new());
     let (stop, done, wake) = (&stop, &done, &wake);
     thread::scope(|scope| {
-        let worker = scope.spawn(move || {
+        let worker = thread::Builder::new().spawn_scoped(scope, move || {
             let _told = Told { done, wake };
             work(stop)
-        });
+        })?;
         let mut failure = None;
         loop {
             let ended = py.detach(|| {

@@ -49,6 +49,13 @@ impl Failure {
         }
     }
 
+    /// An I/O error on standard output. A terminal that is gone is a reader that has closed it, like
+    /// a pipe without one.
+    #[must_use]
+    pub fn standard_output(error: &io::Error) -> Self {
+        if is_terminal_gone(error) { Self::ClosedPipe } else { Self::io(&"standard output", error) }
+    }
+
     /// The fault without the advice, in one line.
     pub(crate) fn sentence(&self) -> String {
         match self {
@@ -77,6 +84,24 @@ impl Failure {
         }
         ExitCode::from(self.status())
     }
+}
+
+/// True for the error that a terminal gives after it has gone away: EIO, which a broken disk gives
+/// too, and standard output is a device. `isatty` says no by then.
+#[cfg(unix)]
+fn is_terminal_gone(error: &io::Error) -> bool {
+    use rustix::fs::{FileType, fstat};
+    use rustix::io::Errno;
+    let device = || {
+        fstat(io::stdout())
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice)
+    };
+    error.raw_os_error() == Some(Errno::IO.raw_os_error()) && device()
+}
+
+#[cfg(not(unix))]
+const fn is_terminal_gone(_: &io::Error) -> bool {
+    false
 }
 
 impl fmt::Display for Failure {

@@ -1,5 +1,5 @@
 //! Ctrl-C: the first ends the run cleanly, so that it still has its summary; the second aborts with
-//! the summary so far.
+//! the summary so far. A terminal that goes away counts like the first, with SIGHUP and without.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +9,9 @@ use std::time::Duration;
 use tfrc_lab::record::{Outcome, Record, Summary};
 use tokio::sync::watch;
 
-use crate::live;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::visible::to_stderr;
+use crate::{limits, live};
 
 /// The longest time for the last output of an aborted run: its reader may have stopped.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -37,14 +37,16 @@ pub struct LastWords {
 
 impl Interrupt {
     /// Takes over Ctrl-C (and, on Unix, SIGTERM and SIGHUP, which count like Ctrl-C) for the rest
-    /// of the process.
+    /// of the process. SIGHUP never counts as the second: a shell and the kernel both send it when a
+    /// window is shut.
     ///
     /// The signals are watched by a thread of their own, so that the second aborts even a run that
     /// hangs.
     ///
     /// # Errors
-    /// When the system gives no thread or no signal handler.
+    /// When the system gives no thread, no descriptors or no signal handler.
     pub fn install() -> io::Result<Self> {
+        limits::check_descriptors()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (wish, wished) = watch::channel(false);
         let sender = wish.clone();
@@ -59,7 +61,7 @@ impl Interrupt {
                     within(NOTICE, || to_stderr("ending; Ctrl-C again aborts"));
                 }
                 let _ = sender.send(true);
-                signals.next().await;
+                signals.next_but_hang_up().await;
                 within(LAST_WORDS, move || {
                     live::restore();
                     abort(kept.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -67,6 +69,8 @@ impl Interrupt {
                 std::process::exit(1);
             });
         })?;
+        // Without the thread only the signal is heard.
+        let _ = watch_terminal(wish.clone());
         Ok(Self { wished, wish, last_words })
     }
 
@@ -105,14 +109,64 @@ impl Interrupt {
     }
 }
 
-/// Speaks, but waits no longer than this for a pipe that nobody reads.
+/// Speaks, but waits no longer than this for a pipe that nobody reads. Without a thread to be had
+/// nothing is said: the next signal must be heard.
 fn within(limit: Duration, speak: impl FnOnce() + Send + 'static) {
     let (said, all_said) = std::sync::mpsc::channel();
-    thread::spawn(move || {
+    let speaking = limits::thread("last words", move || {
         speak();
         said.send(())
     });
-    let _ = all_said.recv_timeout(limit);
+    if speaking.is_ok() {
+        let _ = all_said.recv_timeout(limit);
+    }
+}
+
+/// Time between two looks at the terminal, should the system not report its end.
+#[cfg(unix)]
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Asks to end when a terminal of standard output or standard error is gone: a process that is not
+/// of its session gets no SIGHUP.
+///
+/// # Errors
+/// If the system gives no thread.
+#[cfg(unix)]
+fn watch_terminal(wish: watch::Sender<bool>) -> io::Result<()> {
+    use std::io::IsTerminal;
+    use std::os::fd::AsFd;
+    let (stdout, stderr) = (io::stdout(), io::stderr());
+    let streams = [(stdout.is_terminal(), stdout.as_fd()), (stderr.is_terminal(), stderr.as_fd())];
+    let terminals = streams.into_iter().filter(|(is_terminal, _)| *is_terminal);
+    let terminals: Vec<_> = terminals.map(|(_, fd)| fd.try_clone_to_owned()).collect::<io::Result<_>>()?;
+    if !terminals.is_empty() {
+        limits::thread("terminal", move || {
+            while are_there(&terminals) {}
+            let _ = wish.send(true);
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn watch_terminal(_: watch::Sender<bool>) -> io::Result<()> {
+    Ok(())
+}
+
+/// Waits for at most [`LOOK`]; false once one of the terminals has gone.
+#[cfg(unix)]
+fn are_there(terminals: &[std::os::fd::OwnedFd]) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds: Vec<_> = terminals.iter().map(|fd| PollFd::new(fd, PollFlags::empty())).collect();
+    let timeout = Timespec { tv_sec: LOOK.as_secs().cast_signed(), tv_nsec: 0 };
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(_) => !fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)),
+        Err(_) => {
+            // A system that cannot poll a terminal: the signal is left.
+            thread::sleep(LOOK);
+            true
+        }
+    }
 }
 
 /// Prints what is known of a run that is aborted.
@@ -133,7 +187,11 @@ fn abort(words: Option<LastWords>) {
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    hang_up: tokio::signal::unix::Signal,
+    /// `None` if the parent had it ignored, as `nohup` does.
+    hang_up: Option<tokio::signal::unix::Signal>,
+    /// A write beyond the limit of file sizes: with a handler it fails with EFBIG, as on a full disk,
+    /// and ends what wrote. A program that is started has the signal as usual.
+    _file_size: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -143,17 +201,40 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
+            hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
+            _file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 
     async fn next(&mut self) {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = hang_up => {}
         }
     }
+
+    async fn next_but_hang_up(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// True if this process ignores SIGHUP, by the mask of `/proc/self/status` (proc(5)): bit 0 is
+/// signal 1.
+#[cfg(unix)]
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
 }
 
 #[cfg(not(unix))]
@@ -163,6 +244,10 @@ struct Signals;
 impl Signals {
     fn new() -> io::Result<Self> {
         Ok(Self)
+    }
+
+    async fn next_but_hang_up(&mut self) {
+        self.next().await;
     }
 
     async fn next(&mut self) {

@@ -1,11 +1,7 @@
 //! The program `tfrc`.
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-#![allow(
-    clippy::disallowed_macros,
-    clippy::disallowed_methods,
-    reason = "a command line has a terminal, a clock and signals"
-)]
+#![allow(clippy::disallowed_methods, reason = "a command line has a clock, threads and signals")]
 
 pub mod args;
 pub mod command;
@@ -13,6 +9,7 @@ mod document;
 mod failure;
 pub mod figure;
 pub mod interrupt;
+mod limits;
 pub mod live;
 mod log;
 mod page;

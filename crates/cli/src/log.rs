@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
+use crate::visible::Lossy;
 use crate::{Failure, live};
 
 /// Begins to log for the rest of the process. `RUST_LOG`, where it is set, has its usual meaning
@@ -32,5 +33,5 @@ pub(crate) fn start(verbosity: u8) -> Result<(), Failure> {
 
 /// Standard error; nothing while a chart has the terminal.
 fn writer() -> Box<dyn Write> {
-    if live::is_shown() { Box::new(io::sink()) } else { Box::new(io::stderr()) }
+    if live::is_shown() { Box::new(io::sink()) } else { Box::new(Lossy(io::stderr())) }
 }

@@ -1,7 +1,10 @@
-//! Texts of files and arguments on their way to a terminal.
+//! Texts on their way to a terminal, which may be gone.
+//!
+//! `eprintln!` and `println!` panic when their stream cannot be written, so that a window that is
+//! shut would end the process before its session is closed: clippy refuses them in this crate.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 
 use tfrc_scenario::text::moves_a_terminal;
 
@@ -19,14 +22,47 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes a line to standard error. A terminal that is gone hears nothing.
+/// Writes a line to standard error. A terminal that is gone, a closed pipe and a full disk lose it.
 pub(crate) fn to_stderr(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A writer whose errors end nothing: what cannot be written is lost. It is for libraries that
+/// answer an error with `eprintln!`.
+#[derive(Debug)]
+pub(crate) struct Lossy<W>(pub(crate) W);
+
+impl<W: Write> Write for Lossy<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = self.0.flush();
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_that_is_gone_fails_nothing() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::Error::from_raw_os_error(5))
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Err(io::Error::from_raw_os_error(5))
+            }
+        }
+        assert!(Gone.write_all(b"word").is_err());
+        let mut lossy = Lossy(Gone);
+        assert!(lossy.write_all(b"word").is_ok() && lossy.flush().is_ok());
+    }
 
     #[test]
     fn nothing_of_a_text_moves_a_terminal() {

@@ -163,6 +163,15 @@ pub struct Interval {
     /// connection only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_rate_bps: Option<f64>,
+    /// Pictures that the encoder of `stream` made in the last second, 1/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_fps: Option<f64>,
+    /// Bitrate of the encoder's picture in the last second, bit/s; sound and container come on top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_rate_bps: Option<f64>,
+    /// Pictures made in the last second, of those asked for: 1 is real time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_speed: Option<f64>,
     /// Rate of the bottleneck link, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_rate_bps: Option<f64>,
@@ -317,6 +326,15 @@ pub struct Summary {
     pub packet_loss_rate: Option<f64>,
     /// Round-trip time, mean over the run, seconds.
     pub rtt_s: Option<f64>,
+    /// Pictures that the encoder of `stream` made, mean from its first on, 1/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_fps: Option<f64>,
+    /// Bitrate of the encoder's picture, mean, bit/s; sound and container come on top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_rate_bps: Option<f64>,
+    /// Pictures made, of those asked for: below 1 the encoder did not keep up with real time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_speed: Option<f64>,
     /// Packets the sender dropped because their deadline had passed.
     pub late_dropped_packets: Option<u64>,
     /// Share of the packets handed over that the sender dropped because their deadline had passed,

@@ -163,7 +163,7 @@ pub(crate) fn run_stage(
     Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 
-/// Runs a scenario as [`run_watched`] does, and hands the packets that the flows' senders send and
+/// Runs a scenario as [`run_until`] does, and hands the packets that the flows' senders send and
 /// receive to `told`, in the order of time.
 ///
 /// # Panics
@@ -172,15 +172,15 @@ pub fn run_captured(
     scenario: &Scenario,
     watches: &mut [Watch<'_>],
     told: &mut dyn FnMut(Captured),
-) -> Outcome {
+    stop: &dyn Fn() -> bool,
+) -> Option<Outcome> {
     let (mut world, members) = Simulated::new(scenario, MEASURED);
     let mut capture = Capture::new(world.senders(), told);
     world.copy(move |copy| capture.add(copy));
-    let run = recorded(&mut world, MEASURED, scenario, &members, watches, &|| false);
-    run.expect("nothing stops it").outcome
+    Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 
-/// Runs a scenario as [`run_watched`] does, and writes what happens to each packet as CSV.
+/// Runs a scenario as [`run_until`] does, and writes what happens to each packet as CSV.
 ///
 /// # Errors
 /// Those of `out`.
@@ -191,15 +191,16 @@ pub fn run_traced(
     scenario: &Scenario,
     watches: &mut [Watch<'_>],
     out: &mut dyn std::io::Write,
-) -> std::io::Result<Outcome> {
+    stop: &dyn Fn() -> bool,
+) -> std::io::Result<Option<Outcome>> {
     let mut events = PacketEvents::new(scenario, out);
     let run = {
         let (mut world, members) = Simulated::new(scenario, MEASURED);
         world.trace(|record| events.add(record));
-        recorded(&mut world, MEASURED, scenario, &members, watches, &|| false)
+        recorded(&mut world, MEASURED, scenario, &members, watches, stop)
     };
     events.end()?;
-    Ok(run.expect("nothing stops it").outcome)
+    Ok(run.map(|run| run.outcome))
 }
 
 /// Runs a scenario as [`run_until`] does and keeps its time series.

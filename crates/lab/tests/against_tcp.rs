@@ -78,7 +78,7 @@ fn the_factors_multiply_to_the_ratio() {
 fn the_loss_events_of_tcp_are_its_drops() {
     let scenario = scenario("120s", TCP, "");
     let mut csv = Vec::new();
-    let outcome = run_traced(&scenario, &mut [], &mut csv).unwrap();
+    let outcome = run_traced(&scenario, &mut [], &mut csv, &|| false).unwrap().unwrap();
     let text = String::from_utf8(csv).unwrap();
     let mut lines = text.lines();
     let heads: Vec<&str> = lines.next().unwrap().split(',').collect();

@@ -402,7 +402,8 @@ fn every_flow_can_be_captured() {
     });
     let text = scenario(&dumbbell("queue = \"20p\"", &kinds.concat()));
     let mut packets = Vec::new();
-    let outcome = run_captured(&text, &mut [], &mut |packet| packets.push(packet));
+    let outcome =
+        run_captured(&text, &mut [], &mut |packet| packets.push(packet), &|| false).expect("the end");
     assert_eq!(outcome, run(&text));
     assert!(packets.is_sorted_by_key(|packet| packet.at));
     for (flow, protocol) in [6, 33, 17, 17, 1].into_iter().enumerate() {

@@ -3,7 +3,6 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    clippy::disallowed_macros,
     reason = "experiments face the real world: files, clocks and people"
 )]
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
 //! Prints the picture of `tfrc demo` in README.md: `cargo xtask picture` writes it.
+#![expect(clippy::disallowed_macros, reason = "a program prints")]
 
 mod contest;
 mod svg;

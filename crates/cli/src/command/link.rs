@@ -95,7 +95,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let is_shown = view.is_some();
     reporter = view.into_iter().fold(reporter, Reporter::with_live);
     let start = session::start(Role::Link);
-    reporter.record(&Record::Start(start))?;
+    reporter.say(&Record::Start(start));
     let monitor = running.monitor();
     // From nothing: packets may have come before the first look.
     let mut before: Arc<Snapshot<Flows>> = Arc::default();
@@ -119,18 +119,19 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
         !is_wished && told.borrow().is_ok()
     };
     let recording = relayed::watch(&scenario, running.monitor(), &mut [watch], goes_on);
-    told.into_inner()?;
-    let (true, Some(run)) = (is_wished, recording) else {
+    let told = told.into_inner();
+    let (true, Some(run)) = (is_wished || told.is_err(), recording) else {
         return Err(Failure::Run("the relay has ended".to_owned()));
     };
     let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
     let outcome = &run.outcome;
     let summary =
         Summary { duration_s: outcome.duration_s, links: outcome.links.clone(), ..Summary::default() };
-    reporter.finish(summary, |format| match format {
+    let finished = reporter.finish(summary, |format| match format {
         Format::Json => format!("{}\n", document::text(&document(&last, &run))),
         _ => format!("{}\n", words(&last, &run)),
-    })
+    });
+    told.and(finished)
 }
 
 /// Time between two records of the links.

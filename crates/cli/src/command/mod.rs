@@ -25,5 +25,5 @@ use crate::Failure;
 /// Writes a result to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Failure::io(&"standard output", &e))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Failure::standard_output(&e))
 }

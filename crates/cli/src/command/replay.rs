@@ -50,5 +50,5 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         })
         .to_string(),
     };
-    writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::io(&"standard output", &error))
+    writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::standard_output(&error))
 }

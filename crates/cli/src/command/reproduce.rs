@@ -38,7 +38,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         let left_out = experiments.extract_if(.., |one| one.is_long());
         let ids: Vec<String> = left_out.map(|one| one.id().to_owned()).collect();
         if !ids.is_empty() {
-            eprintln!("left out, as they take hours: {}; name them to run them", ids.join(", "));
+            note(&format!("left out, as they take hours: {}; name them to run them", ids.join(", ")));
         }
     }
     if args.record && experiments.iter().any(|one| library.has_unpacked(one)) {
@@ -64,7 +64,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.record {
         let written = results.record(&experiments);
         for file in written.map_err(|error| Failure::Run(error.to_string()))? {
-            eprintln!("recorded in {}", file.display());
+            note(&format!("recorded in {}", file.display()));
         }
     }
     let commit = commit(&library);
@@ -74,16 +74,18 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     if let Some(directory) = &args.out {
         publication.write(directory).map_err(|error| Failure::io(&directory.display(), &error))?;
-        eprintln!("report written to {}", directory.join("index.html").display());
+        note(&format!("report written to {}", directory.join("index.html").display()));
     }
-    match args.output.format() {
-        Format::Human => print(&visible(&human::results(&results)))?,
-        _ => print(&format!("{}\n", document::text(&results)))?,
-    }
-    match wanted.shard {
+    let printed = match args.output.format() {
+        Format::Human => print(&visible(&human::results(&results))),
+        _ => print(&format!("{}\n", document::text(&results))),
+    };
+    // The results decide, not whether somebody reads them.
+    let judged = match wanted.shard {
         Shard::WHOLE => judged(&results, wanted.world),
         _ => Ok(()),
-    }
+    };
+    judged.and(printed)
 }
 
 fn results(
@@ -110,7 +112,7 @@ fn results(
     let results = prepared.run(cache(args, library).as_ref(), &hooks).map_err(told)?;
     progress.clear();
     if interrupt.is_wished() {
-        eprintln!("stopped; the same command goes on from here");
+        note("stopped; the same command goes on from here");
     }
     Ok(results)
 }
@@ -130,10 +132,10 @@ fn mutations(
             std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, results.markdown()));
         written.map_err(|error| Failure::io(&file.display(), &error))?;
     }
-    match args.output.format() {
-        Format::Human => print(&visible(&results.markdown()))?,
-        _ => print(&format!("{}\n", document::text(&results)))?,
-    }
+    let printed = match args.output.format() {
+        Format::Human => print(&visible(&results.markdown())),
+        _ => print(&format!("{}\n", document::text(&results))),
+    };
     let all = || {
         results.experiments.iter().flat_map(|one| {
             std::iter::once(&one.unchanged).chain(one.mutations.iter().map(|mutation| &mutation.outcome))
@@ -143,12 +145,17 @@ fn mutations(
         return Err(Failure::Run("not all mutations were run to the end".to_owned()));
     }
     match results.blind().as_slice() {
-        [] => Ok(()),
+        [] => printed,
         blind => Err(Failure::Check(format!(
             "must agree unchanged and disagree for a mutation, and do not: {}",
             blind.join(", ")
         ))),
     }
+}
+
+/// Writes a line to standard error.
+fn note(text: &str) {
+    to_stderr(&visible(text));
 }
 
 /// The cache that is named; otherwise the folder's, and for built-in experiments the user's, whose
@@ -167,13 +174,11 @@ fn cache(args: &ReproduceArgs, library: &Experiments) -> Option<Cache> {
     match (library, of_user()) {
         (Experiments::Folder(_), _) => Some(Cache::new(PathBuf::from(".tfrc-cache"), Vec::new())),
         (Experiments::Unpacked(_), Some(folder)) => {
-            eprintln!("experiments of the program; results of runs are kept in {}", folder.display());
+            note(&format!("experiments of the program; results of runs are kept in {}", folder.display()));
             Some(Cache::new(folder, Vec::new()))
         }
         (Experiments::Unpacked(_), None) => {
-            eprintln!(
-                "experiments of the program; no results are kept: neither XDG_CACHE_HOME nor HOME is set"
-            );
+            note("experiments of the program; no results are kept: neither XDG_CACHE_HOME nor HOME is set");
             None
         }
     }
@@ -226,7 +231,7 @@ impl RunBar {
     fn warn(&self, text: &str) {
         match &self.0 {
             Some(bar) => bar.println(visible(&format!("warning: {text}"))),
-            None => to_stderr(&visible(&format!("warning: {text}"))),
+            None => note(&format!("warning: {text}")),
         }
     }
 

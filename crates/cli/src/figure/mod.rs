@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tfrc_reproduce::{Experiment, Publication};
 
 use crate::Failure;
+use crate::visible::{to_stderr, visible};
 
 #[cfg(feature = "figures")]
 mod rendering;
@@ -81,7 +82,7 @@ impl FigureFile {
             FigureFormat::Png => rendering::png(&svg)?,
         };
         std::fs::write(&self.path, bytes).map_err(|error| Failure::io(&self.path.display(), &error))?;
-        eprintln!("figure written to {}", self.path.display());
+        to_stderr(&visible(&format!("figure written to {}", self.path.display())));
         Ok(())
     }
 }

@@ -1,20 +1,28 @@
 //! The terminal while a chart is shown, and its return in whatever way the run ends.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Stdout};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ratatui::DefaultTerminal;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 
 use super::{Model, chart};
+use crate::visible::Lossy;
 
 /// Set while the terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal, in its alternate screen and without echo. Dropping this, a panic and [`restore`]
 /// give it back as it was.
+///
+/// Its writer loses what cannot be written: a `Terminal` that is dropped shows the cursor again and
+/// calls `eprintln!` if it cannot, as ratatui's own panic hook does.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: DefaultTerminal,
+    terminal: Terminal<CrosstermBackend<Lossy<Stdout>>>,
 }
 
 impl Screen {
@@ -35,13 +43,10 @@ impl Screen {
     /// When the terminal refuses.
     pub fn open() -> io::Result<Self> {
         TAKEN.store(true, Ordering::SeqCst);
-        match ratatui::try_init() {
-            Ok(terminal) => Ok(Self { terminal }),
-            Err(error) => {
-                restore();
-                Err(error)
-            }
-        }
+        restore_before_a_panic_speaks();
+        let taken = enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen));
+        let opened = taken.and_then(|()| Terminal::new(CrosstermBackend::new(Lossy(io::stdout()))));
+        opened.map(|terminal| Self { terminal }).inspect_err(|_| restore())
     }
 
     /// Draws a run, in the present size of the terminal.
@@ -63,6 +68,18 @@ impl Drop for Screen {
 #[must_use]
 pub fn is_shown() -> bool {
     TAKEN.load(Ordering::SeqCst)
+}
+
+/// Has the words of a panic follow the chart instead of standing in it.
+fn restore_before_a_panic_speaks() {
+    static HOOKED: Once = Once::new();
+    HOOKED.call_once(|| {
+        let speak = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            speak(panic);
+        }));
+    });
 }
 
 /// Gives the terminal back if a chart is shown: for ends of the process that drop nothing.

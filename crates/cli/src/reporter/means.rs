@@ -6,7 +6,7 @@ use tfrc_lab::record::Interval;
 #[derive(Debug, Default)]
 pub(super) struct Means {
     total: Interval,
-    rates: [Mean; 7],
+    rates: [Mean; 10],
 }
 
 /// A mean over the time in which its value was known.
@@ -55,8 +55,11 @@ fn counts(interval: &mut Interval) -> [&mut Option<u64>; 5] {
     ]
 }
 
-fn rates(interval: &mut Interval) -> [&mut Option<f64>; 7] {
+fn rates(interval: &mut Interval) -> [&mut Option<f64>; 10] {
     [
+        &mut interval.encoder_fps,
+        &mut interval.encoder_rate_bps,
+        &mut interval.encoder_speed,
         &mut interval.send_rate_bps,
         &mut interval.receive_rate_bps,
         &mut interval.goodput_bps,

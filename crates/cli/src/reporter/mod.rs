@@ -157,7 +157,8 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     }
 
     /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and
-    /// [`Record::Error`] write what is left of the files; then the first prints the summary.
+    /// [`Record::Error`] write what is left of the files; then the first prints the summary. A place
+    /// that cannot be written keeps the record from no other.
     ///
     /// # Errors
     /// When standard output or a file cannot be written; [`Failure::ClosedPipe`] if its reader has
@@ -169,16 +170,22 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             self.files()?;
             return self.summary(summary);
         }
-        self.tell(record)?;
-        self.plot(record)?;
+        let (told, plotted) = (self.tell(record), self.plot(record));
         self.keep(record);
-        match record {
-            Record::Error { .. } => {
-                self.clear();
-                self.files()
-            }
+        let ended = match record {
+            Record::Error { .. } => self.break_off(),
             _ => Ok(()),
-        }
+        };
+        told.and(plotted).and(ended)
+    }
+
+    /// Ends a run that has no summary: gives the terminal back and writes the files.
+    ///
+    /// # Errors
+    /// When the time series or the page cannot be written.
+    pub(crate) fn break_off(&mut self) -> Result<(), Failure> {
+        self.clear();
+        self.files()
     }
 
     /// Shows the end of a run, and gives the terminal back.
@@ -241,9 +248,9 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     /// As [`Reporter::record`].
     pub fn look(&mut self, look: Look) -> Result<(), Failure> {
         self.show(&look);
-        self.stretch(&look)?;
+        let written = self.stretch(&look);
         self.draw(look);
-        Ok(())
+        written
     }
 
     /// Passes what flows and links did in a stretch of the run to the live view alone.
@@ -260,9 +267,10 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
 
     /// Streams what flows and links did in a stretch of the run, and adds it to the time series.
     pub(crate) fn stretch(&mut self, look: &Look) -> Result<(), Failure> {
-        if let Some(series) = &mut self.series {
-            series.add(self.config.run.unwrap_or((1, 1)), look)?;
-        }
+        let listed = match &mut self.series {
+            Some(series) => series.add(self.config.run.unwrap_or((1, 1)), look),
+            None => Ok(()),
+        };
         if self.config.format == Format::JsonStream {
             for interval in look.flows.iter().chain(&look.links).cloned() {
                 match self.config.run {
@@ -271,7 +279,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
                 }
             }
         }
-        Ok(())
+        listed
     }
 
     /// True if a page is wanted.
@@ -327,11 +335,10 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             (self.series, self.unwritten) = (None, Some(failure));
         }
         self.keep(record);
-        if let Record::Error { .. } = record {
-            self.clear();
-            if let Err(failure) = self.files() {
-                self.note(&failure.to_string());
-            }
+        if let Record::Error { .. } = record
+            && let Err(failure) = self.break_off()
+        {
+            self.note(&failure.to_string());
         }
     }
 
@@ -404,7 +411,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         self.out
             .write_all(text.as_bytes())
             .and_then(|()| self.out.flush())
-            .map_err(|e| Failure::io(&"standard output", &e))
+            .map_err(|e| Failure::standard_output(&e))
     }
 
     fn progress(&mut self, interval: &Interval) {

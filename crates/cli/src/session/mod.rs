@@ -2,6 +2,7 @@
 //! and how a session ended.
 
 mod connect;
+mod encoded;
 mod ending;
 pub(crate) mod files;
 mod inbox;
@@ -16,6 +17,7 @@ mod udp_out;
 mod writer;
 
 pub(crate) use connect::{Callee, IpVersions, connect, resolve};
+pub(crate) use encoded::Encoded;
 pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
@@ -33,11 +35,10 @@ use std::net::SocketAddr;
 
 use tfrc_lab::record::{Role, Start};
 
-use crate::Failure;
+use crate::{Failure, limits};
 
-/// Threads that may write, at most: one for each connection that is served, and some for files that
-/// are opened or brought to the disk.
-const WRITERS: usize = 1200;
+/// Time that an idle thread for blocking work is kept: as long as the process may run.
+const KEPT: std::time::Duration = std::time::Duration::from_hours(365 * 24);
 
 /// Time between two samples.
 pub(crate) const SAMPLE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -99,14 +100,24 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// Runs a future to its end: one thread for the protocol, one for the data.
+///
+/// # Errors
+/// Those of the future; [`Failure::Run`] if the system gives too few threads or descriptors.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let refused = |error: std::io::Error| Failure::io(&"cannot start", &error);
+    // tokio panics where it finds no thread.
+    limits::check_threads().map_err(refused)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(WRITERS)
+        .thread_keep_alive(KEPT)
         .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| Failure::io(&"cannot start", &error))?;
-    let outcome = runtime.block_on(work);
+        .build()
+        .map_err(refused)?;
+    let outcome = runtime.block_on(async {
+        // With one thread for blocking work, more work waits for it where the system gives no other.
+        blocking(|| ()).await;
+        work.await
+    });
     // A read of standard input that nobody waits for must not hold up the end.
     runtime.shutdown_background();
     outcome

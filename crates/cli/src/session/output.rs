@@ -130,7 +130,7 @@ impl OutputPlan {
         match self {
             Self::Nowhere => Ok(Output::Nowhere),
             Self::Standard => {
-                let file = standard_output().map_err(|error| Failure::io(&"standard output", &error))?;
+                let file = standard_output().map_err(|error| Failure::standard_output(&error))?;
                 Ok(Output::Direct { file, name: "standard output".to_owned() })
             }
             Self::Direct(path) => {

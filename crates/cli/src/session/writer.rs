@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfrc_units::saturating;
 
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{Handle, UdpOut};
+use crate::limits;
 
 /// Datagrams that wait for the thread that writes to a program, at most: some 340 kB of them in
 /// packets of the usual length, so that live data is not old when it comes out. While there is no
@@ -35,7 +35,7 @@ pub(crate) struct DatagramWriter {
 #[derive(Debug)]
 enum Task {
     Ended(Result<(), Arc<io::Error>>),
-    Runs(JoinHandle<io::Result<()>>),
+    Runs(oneshot::Receiver<io::Result<()>>),
 }
 
 /// The counts of what the system has taken.
@@ -68,14 +68,23 @@ impl DatagramWriter {
         let room = if is_file { share.max(WAITING_FOR_READER) } else { WAITING_FOR_READER };
         let (sender, queue) = mpsc::channel(room);
         let counts = Arc::clone(&written);
-        let task = tokio::task::spawn_blocking(move || match output {
-            Handle::File(file) => write_all(file, queue, &counts),
-            Handle::Udp(out) => {
-                send_all(&out, queue, &counts);
-                Ok(())
-            }
+        let (tell, ended) = oneshot::channel();
+        // A thread of its own: where the system gives none, this connection alone fails.
+        let started = limits::thread("writer", move || {
+            let outcome = match output {
+                Handle::File(file) => write_all(file, queue, &counts),
+                Handle::Udp(out) => {
+                    send_all(&out, queue, &counts);
+                    Ok(())
+                }
+            };
+            let _ = tell.send(outcome);
         });
-        Self { queue: Some(sender), task: Task::Runs(task), written }
+        let task = match started {
+            Ok(_) => Task::Runs(ended),
+            Err(error) => Task::Ended(Err(Arc::new(error))),
+        };
+        Self { queue: Some(sender), task, written }
     }
 
     /// True if a datagram can be handed over now.
@@ -124,7 +133,7 @@ impl DatagramWriter {
 
     async fn ended(&mut self) -> Result<(), Arc<io::Error>> {
         if let Task::Runs(task) = &mut self.task {
-            let outcome = task.await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+            let outcome = task.await.unwrap_or_else(|gone| Err(io::Error::other(gone)));
             self.task = Task::Ended(outcome.map_err(Arc::new));
         }
         match &self.task {

@@ -100,7 +100,7 @@ type Curve =
 /// Stands for the ink of the flow that the curves are of.
 const OWN: &str = "";
 
-const RATES: [Curve; 6] = [
+const RATES: [Curve; 7] = [
     (
         Pen::Allowed,
         "allowed",
@@ -145,6 +145,15 @@ const RATES: [Curve; 6] = [
         |i| i.target_rate_bps.filter(|target| i.allowed_rate_bps.is_some_and(|allowed| *target < allowed)),
         Merge::Mean,
         "the target rate (X, at most the cap) where the cap is below X",
+    ),
+    (
+        Pen::Link,
+        "encoder",
+        "encoder_rate_bps",
+        "encoder",
+        |i| i.encoder_rate_bps,
+        Merge::Mean,
+        "the bitrate of the picture that the encoder made",
     ),
     (
         Pen::Link,

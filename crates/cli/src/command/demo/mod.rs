@@ -23,13 +23,12 @@ use tokio::sync::mpsc;
 
 use self::steering::{LinkChange, Steering};
 use self::watch::Watch;
-use crate::Failure;
 use crate::args::{DemoArgs, Format};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
-use crate::page;
 use crate::reporter::{Reporter, ReporterConfig};
 use crate::session::{self, DatagramSource, Ending, Inbox, SAMPLE, Tally};
+use crate::{Failure, limits, page};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
 const BOTTLENECK: &str = include_str!("../../../../../scenarios/bottleneck.toml");
@@ -81,7 +80,8 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
     let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
     let monitor = network.monitor();
-    let mut looks = looks(scenario.clone(), network.monitor());
+    let looks = looks(scenario.clone(), network.monitor());
+    let mut looks = looks.map_err(|error| Failure::io(&"relay", &error))?;
 
     let mut start = session::start(Role::Demo);
     start.bottleneck_bps = Some(link_rate.bits_per_sec());
@@ -137,7 +137,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let sent_until = sender.now();
     let closed = connection.close().await;
     let ended = sender.now();
-    reporter.record(&watch.event(ended, EventKind::Closed))?;
+    reporter.say(&watch.event(ended, EventKind::Closed));
     let text = closed.and_then(|closed| closed.text).unwrap_or_default();
     let tally: Tally = text
         .parse()
@@ -225,11 +225,14 @@ async fn transfer(
             () = interrupt.wished() => return Ok(Ending::stopped("interrupted")),
             command = live::wish(keys) => match command {
                 Command::End => return Ok(Ending::stopped("interrupted")),
-                command => scene.obey(command, endpoint.now())?,
+                command => scene.obey(command, endpoint.now()),
             },
             Some(look) = scene.looks.recv() => {
                 for record in scene.watch.records(connection, look) {
-                    scene.reporter.record(&record)?;
+                    scene.reporter.say(&record);
+                }
+                if scene.reporter.mute().is_some() {
+                    return Ok(Ending::stopped("nobody reads the records any more"));
                 }
             }
         }
@@ -238,13 +241,16 @@ async fn transfer(
 
 /// Sends what the network sees every [`SAMPLE`], from a thread that ends with the relay or with the
 /// receiver.
-fn looks(scenario: Scenario, monitor: Monitor<Flows>) -> mpsc::UnboundedReceiver<Look> {
+///
+/// # Errors
+/// If the system gives no thread.
+fn looks(scenario: Scenario, monitor: Monitor<Flows>) -> std::io::Result<mpsc::UnboundedReceiver<Look>> {
     let (tell, told) = mpsc::unbounded_channel();
-    std::thread::spawn(move || {
+    limits::thread("looks", move || {
         let watch = lab::Watch::all(SAMPLE.into(), |look| drop(tell.send(look)));
         relayed::watch(&scenario, monitor, &mut [watch], &mut || !tell.is_closed());
-    });
-    told
+    })?;
+    Ok(told)
 }
 
 /// All that shows the run and changes its network.
@@ -257,15 +263,15 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     /// Applies the command and reports it.
-    fn obey(&mut self, command: Command, now: Instant) -> Result<(), Failure> {
-        let Some(change) = self.steering.obey(command) else { return Ok(()) };
+    fn obey(&mut self, command: Command, now: Instant) {
+        let Some(change) = self.steering.obey(command) else { return };
         match change {
             LinkChange::Rate(rate) => self.watch.rate_changed(rate),
             LinkChange::OneTcpMore => self.watch.one_more_competes(),
             LinkChange::Loss(_) => {}
         }
         self.reporter.set_controls(self.steering.controls());
-        self.reporter.record(&self.watch.link_change(now, change.to_string()))
+        self.reporter.say(&self.watch.link_change(now, change.to_string()));
     }
 }
 

@@ -13,13 +13,17 @@ use crate::Failure;
 use crate::command::link::told;
 use crate::interrupt::Interrupt;
 
+/// Bytes of a job, at most: more than a scenario and its settings have.
+const LONGEST: u64 = 64 << 20;
+
 /// Runs the job.
 ///
 /// # Errors
 /// [`Failure`] for a job that cannot be read or run.
 pub(super) fn run() -> Result<(), Failure> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::io(&"standard input", &error))?;
+    let given = std::io::stdin().take(LONGEST).read_to_string(&mut text);
+    given.map_err(|error| Failure::io(&"standard input", &error))?;
     let job: EmulationJob = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc reproduce`"))?;
     let mut document = Document::new(job.name, job.text).in_folder(job.folder);

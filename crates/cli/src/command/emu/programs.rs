@@ -55,17 +55,19 @@ pub(super) fn run(emulated: Emulated<'_>, commands: &[AtNode], args: &EmuArgs) -
     });
     let (status, recording, fidelity) = run.map_err(broken)?;
     let status = status?;
-    told?;
     to_stderr(visible(&words(&recording)).trim_end());
     to_stderr(&super::flows::fidelity_words(&fidelity));
     let Recording { outcome, .. } = recording;
     let summary = Summary { duration_s: outcome.duration_s, links: outcome.links, ..Summary::default() };
-    reporter.finish(summary, |_| String::new())?;
+    let finished = reporter.finish(summary, |_| String::new());
     let invalid = fidelity.violations();
     if !invalid.is_empty() {
         to_stderr(&format!("outside of the limits: {}", invalid.join(", ")));
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    if code == 0 && invalid.is_empty() {
+        told.and(finished)?;
+    }
     // A command that failed has a reason of its own.
     Ok(if code == 0 && !invalid.is_empty() { OUTSIDE } else { code })
 }

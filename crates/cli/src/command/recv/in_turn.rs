@@ -43,7 +43,6 @@ pub(super) async fn serve_in_turn(
             None => return interrupted(receiver, reporter, "interrupted before the output had a reader"),
         },
     };
-    let mut number = 0;
     let last = loop {
         let next = async {
             match caller.take() {
@@ -58,7 +57,7 @@ pub(super) async fn serve_in_turn(
         let Some(connection) = connection else {
             return Err(Failure::Run("the network of this end has failed".to_owned()));
         };
-        number += 1;
+        let number = receiver.totals.accept();
         let served = match output.take() {
             None => receiver.serve_apart(&connection, number, interrupt).await,
             Some(opened) => {
@@ -68,7 +67,7 @@ pub(super) async fn serve_in_turn(
                     let lent = lent.take().unwrap_or(Output::Nowhere);
                     async move { Ok(Sink::of(lent)) }
                 };
-                let (served, sink) = serve(receiver, &connection, None, sink, interrupt).await;
+                let (served, sink) = serve(receiver, &connection, number, sink, interrupt).await;
                 // Without a datagram the output was not asked for.
                 output = Some(kept.unwrap_or(sink.output));
                 served

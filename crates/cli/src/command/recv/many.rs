@@ -28,7 +28,6 @@ pub(super) async fn serve_many(
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     let mut open = JoinSet::new();
-    let mut number = 0;
     let lost = loop {
         tokio::select! {
             // First, so that connections that end because of it count as open.
@@ -36,7 +35,7 @@ pub(super) async fn serve_many(
             () = interrupt.wished() => break false,
             accepted = receiver.endpoint.accept() => {
                 let Some(connection) = accepted else { break true };
-                number += 1;
+                let number = receiver.totals.accept();
                 let (receiver, mut interrupt) = (Arc::clone(receiver), interrupt.clone());
                 open.spawn(async move {
                     receiver.serve_apart(&connection, number, &mut interrupt).await;

@@ -125,7 +125,8 @@ async fn wait_for_callers(
     let endpoint = listen::listen(&at, &options.endpoint(args), reporter, interrupt).await?;
     options.check_loop(endpoint.local_addr())?;
     reporter.note(&format!("listening on {}", endpoint.local_addr()));
-    for note in [warning.as_deref(), options.note_on_names()].into_iter().flatten() {
+    let notes = [warning.as_deref(), options.note_on_names(), options.fewer.as_deref()];
+    for note in notes.into_iter().flatten() {
         reporter.note(note);
     }
     Ok(endpoint)
@@ -158,8 +159,7 @@ impl Receiver {
             let naming = Naming { number, address: peer.ip(), began };
             Sink::open(&self.options.destination, &naming).await
         };
-        let shown_number = matches!(self.options.take, Take::Many(_)).then_some(number);
-        let (served, sink) = serve(self, connection, shown_number, sink, interrupt).await;
+        let (served, sink) = serve(self, connection, number, sink, interrupt).await;
         sink.output.leave();
         served
     }

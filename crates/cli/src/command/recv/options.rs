@@ -15,14 +15,17 @@ use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
 use crate::session::{Existing, OutputPlan, UdpOut, comes_back, files, listen};
-use crate::{Failure, page};
+use crate::{Failure, limits, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
 /// second at 2 Gbit/s. A disk may stall for that long, and nobody minds old data in a file.
 const FOR_A_DISK: usize = 32_768;
 /// Connections served at once with a pattern or a program, unless the user says otherwise. Each
-/// takes three descriptors and a thread.
+/// takes [`Destination::descriptors`] and a thread.
 const AT_ONCE: u32 = 100;
+/// File descriptors that a receiver opens apart from its connections: runtimes, sockets, the page of
+/// metrics and some requests for it, time series.
+const OWN_DESCRIPTORS: u64 = 16;
 
 /// Settings of a run of `recv`.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub(super) struct ServeOptions {
     pub(super) idle_timeout: Option<Duration>,
     /// How records are written.
     pub(super) reporter: ReporterConfig,
+    /// A note for the user on fewer connections at once than wanted.
+    pub(super) fewer: Option<String>,
 }
 
 /// Where the data of connections goes.
@@ -78,6 +83,37 @@ impl Take {
     }
 }
 
+impl Take {
+    /// Takes no more connections at once than there are descriptors for, when `left` may be opened
+    /// and a connection takes `each`; with a note if that are fewer. The others are told that this
+    /// end is busy, and may wait, where they would fail later.
+    fn within(self, left: Option<u64>, each: u64) -> (Self, Option<String>) {
+        let (Self::Many(wanted), Some(left)) = (self, left) else { return (self, None) };
+        let most = (left.saturating_sub(OWN_DESCRIPTORS) / each).max(1);
+        if most >= u64::from(wanted) {
+            return (self, None);
+        }
+        let note = format!(
+            "at most {most} connections at once, not {wanted}: this process may open {left} more file \
+             descriptors (ulimit -n), and each connection takes {each}"
+        );
+        (Self::Many(tfrc_units::saturating(most)), Some(note))
+    }
+}
+
+impl Destination {
+    /// File descriptors that a connection has open at a time, at most.
+    const fn descriptors(&self) -> u64 {
+        match self {
+            // The file, its handle in the thread that writes, the folder at the end.
+            Self::Files { .. } => 3,
+            // The pipe, the pipe by which a start reports its failure, the process.
+            Self::Programs(_) => 6,
+            Self::One(_) | Self::Udp(_) => 1,
+        }
+    }
+}
+
 impl ServeOptions {
     /// Checks the arguments against one another and looks at the output.
     ///
@@ -112,6 +148,7 @@ impl ServeOptions {
             }
             (Destination::One(_), _) => Take::FirstWithData,
         };
+        let (take, fewer) = take.within(limits::descriptors_left(), destination.descriptors());
         if args.records.report.is_some() && !take.is_one() {
             return Err(Failure::usage(
                 "--report draws one connection, and this run takes several",
@@ -128,6 +165,7 @@ impl ServeOptions {
                 Limit::Off => None,
             },
             reporter: ReporterConfig { summary_to, ..ReporterConfig::from(&args.records) },
+            fewer,
         })
     }
 
@@ -281,4 +319,25 @@ fn udp_address(to: &Target) -> Result<SocketAddr, Failure> {
     }
     UdpOut::open(address).map_err(|error| unusable(&error))?;
     Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_connections_at_once_than_descriptors() {
+        for (take, left, each, most) in [
+            (Take::Many(100), Some(1000), 3, Take::Many(100)),
+            (Take::Many(100), Some(316), 3, Take::Many(100)),
+            (Take::Many(100), Some(315), 3, Take::Many(99)),
+            (Take::Many(100), Some(34), 6, Take::Many(3)),
+            (Take::Many(100), Some(4), 3, Take::Many(1)),
+            (Take::Many(100), None, 3, Take::Many(100)),
+            (Take::InTurn, Some(4), 3, Take::InTurn),
+        ] {
+            let (taken, note) = take.within(left, each);
+            assert_eq!((taken, note.is_some()), (most, taken != take), "{left:?}");
+        }
+    }
 }

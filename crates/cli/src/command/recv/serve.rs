@@ -13,6 +13,7 @@ use tfrc_net::{Closed, ClosedBy, Connection};
 use tfrc_units::{Duration, Instant};
 
 use super::Receiver;
+use super::options::Take;
 use super::sink::Sink;
 use super::speaker::Speaker;
 use super::totals::{Fates, Gauges};
@@ -88,7 +89,7 @@ struct Serving<'a> {
     told_of_drops: bool,
     told_of_trouble: bool,
     /// Its number in the totals.
-    counted: u64,
+    number: u64,
     second: Second,
 }
 
@@ -113,20 +114,21 @@ impl Second {
     }
 }
 
-/// Serves a connection to its end. `number` is its number among those served at once; `sink` waits
-/// for the first datagram.
+/// Serves a connection to its end. `number` is that of the totals; `sink` waits for the first
+/// datagram.
 pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     receiver: &Receiver,
     connection: &Connection,
-    number: Option<u64>,
+    number: u64,
     sink: impl FnOnce(SocketAddr) -> S,
     interrupt: &mut Interrupt,
 ) -> (Served, Sink) {
     let began = receiver.endpoint.now();
-    let config = ReporterConfig { connection: number, ..receiver.options.reporter.clone() };
+    let shown_number = matches!(receiver.options.take, Take::Many(_)).then_some(number);
+    let config = ReporterConfig { connection: shown_number, ..receiver.options.reporter.clone() };
     let peer = connection.remote_addr().unwrap_or(receiver.endpoint.local_addr());
-    let counted = receiver.totals.begin(shown(peer));
-    tracing::debug!("connection {} from {} began", number.unwrap_or(1), shown(peer));
+    receiver.totals.begin(number, shown(peer));
+    tracing::debug!("connection {number} from {} began", shown(peer));
     let mut speaker = Speaker::new(config.clone(), shown(peer), &receiver.log, receiver.overview.as_ref());
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
@@ -159,7 +161,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         player: if let Output::Udp(out) = &sink.output { Some(out.counts()) } else { None },
         told_of_drops: false,
         told_of_trouble: false,
-        counted,
+        number,
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
     };
     if let Some(datagram) = first {
@@ -198,7 +200,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     }
     let closed = closed.map(|closed| closed.by);
     let (ending, fate) = speak_of_end(receiver, &mut speaker, summary.clone(), ending, closed);
-    receiver.totals.end(counted, ending.outcome, &summary);
+    receiver.totals.end(number, ending.outcome, &summary);
     let fate = if let StopTaking::Output(_) = stop { OutputState::Broken } else { fate };
     (Served { ending, closed, sent, fate }, sink)
 }
@@ -301,7 +303,7 @@ impl Serving<'_> {
             rtt_s: status.sender_rtt.map(Duration::as_secs_f64),
             loss_event_rate: status.loss_event_rate.get(),
         };
-        self.receiver.totals.sample(self.counted, fates, gauges);
+        self.receiver.totals.sample(self.number, fates, gauges);
     }
 
     /// Adds to the receiver's totals what has been written since the last call.

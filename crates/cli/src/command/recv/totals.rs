@@ -73,12 +73,16 @@ struct Open {
 }
 
 impl Totals {
-    /// Counts a connection that begins, and returns its number.
-    pub(super) fn begin(&self, peer: String) -> u64 {
-        let number = self.began.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Counts a connection that has been accepted, and returns its number: the only one that it has,
+    /// in the log, in the name of its file and in the metrics.
+    pub(super) fn accept(&self) -> u64 {
+        self.began.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The connection of this number begins to be served.
+    pub(super) fn begin(&self, number: u64, peer: String) {
         let gauges = Gauges { peer, ..Gauges::default() };
         self.lock().insert(number, Open { gauges, ..Open::default() });
-        number
     }
 
     /// Datagrams and bytes have been written out.
@@ -177,7 +181,14 @@ mod tests {
     #[test]
     fn connections_are_open_until_they_end() {
         let totals = Totals::default();
-        let numbers: Vec<u64> = (0..3).map(|n| totals.begin(format!("peer {n}"))).collect();
+        let numbers: Vec<u64> = (0..3).map(|_| totals.accept()).collect();
+        // Threads begin to serve them in any order.
+        for n in [2, 0, 1] {
+            totals.begin(numbers[n], format!("peer {n}"));
+        }
+        let open: Vec<_> = totals.gauges().into_iter().map(|(number, one)| (number, one.peer)).collect();
+        let peer = |n: u64| (n + 1, format!("peer {n}"));
+        assert_eq!(open, [peer(0), peer(1), peer(2)]);
         totals.written(5, 500);
         let summary =
             Summary { lost_packets: Some(2), dropped_by_reader_packets: Some(1), ..Summary::default() };
@@ -195,7 +206,8 @@ mod tests {
     #[test]
     fn losses_of_open_connections_count_while_they_are_open() {
         let totals = Totals::default();
-        let number = totals.begin("peer".to_owned());
+        let number = totals.accept();
+        totals.begin(number, "peer".to_owned());
         let sample = |lost, late| {
             totals.sample(number, Fates { lost, late, dropped: 0 }, Gauges::default());
             not_written(totals.counts())

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::ready;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
+use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -44,6 +45,7 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
     let failed = |error: std::io::Error| Failure::Run(format!("--metrics {}:{port}: {error}", at.host));
     let listener = TcpListener::bind((at.host.as_str(), port)).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    let names = Names { address, given: at.host.clone() };
     let receiver = Arc::downgrade(receiver);
     let started_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64();
     let task = tokio::spawn(async move {
@@ -57,8 +59,9 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
                         let (totals, stats) = (&receiver.totals, receiver.endpoint.stats());
                         Some(metrics::text(&totals.counts(), &totals.gauges(), &stats, started_s))
                     };
+                    let names = names.clone();
                     requests.begin(async move {
-                        let _ = tokio::time::timeout(PATIENCE, answer(stream, page)).await;
+                        let _ = tokio::time::timeout(PATIENCE, answer(stream, &names, page)).await;
                     });
                 }
                 // No descriptors, mostly: some become free.
@@ -95,9 +98,44 @@ impl Requests {
     }
 }
 
+/// The names that a request may have for this server.
+#[derive(Debug, Clone)]
+struct Names {
+    address: SocketAddr,
+    /// The host of `--metrics`.
+    given: String,
+}
+
+impl Names {
+    /// False for a name that a page of the web may have bound to a loopback address, to read the
+    /// metrics with the browser of somebody on this host (DNS rebinding). Such a name has a dot: an
+    /// address is not a name, and a name without a dot is of this network. On other addresses
+    /// everybody may read.
+    fn admit(&self, request: &Request<Incoming>) -> bool {
+        let named = match request.uri().authority() {
+            Some(authority) => Some(authority.clone()),
+            None => match request.headers().get(header::HOST) {
+                None => None,
+                Some(host) => match Authority::try_from(host.as_bytes()) {
+                    Ok(authority) => Some(authority),
+                    Err(_) => return false,
+                },
+            },
+        };
+        let Some(named) = named.filter(|_| self.address.ip().is_loopback()) else { return true };
+        let host = named.host();
+        let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        literal.is_ok() || !host.contains('.') || host.eq_ignore_ascii_case(&self.given)
+    }
+}
+
 /// Answers one request by the page, which is there while the receiver is.
-async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, page: impl Fn() -> Option<String>) {
-    let service = service_fn(|request| ready(Ok::<_, Infallible>(respond(&request, &page))));
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    names: &Names,
+    page: impl Fn() -> Option<String>,
+) {
+    let service = service_fn(|request| ready(Ok::<_, Infallible>(respond(&request, names, &page))));
     let http = http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(LONGEST_HEAD)
@@ -109,8 +147,16 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, page: impl Fn() -> 
 
 /// The answer to a request: the page for a GET or HEAD of `/metrics`, and `ok` for `/healthz` while
 /// the receiver serves.
-fn respond(request: &Request<Incoming>, page: impl Fn() -> Option<String>) -> Response<String> {
+fn respond(
+    request: &Request<Incoming>,
+    names: &Names,
+    page: impl Fn() -> Option<String>,
+) -> Response<String> {
     let (status, body) = match (request.method(), request.uri().path()) {
+        _ if !names.admit(request) => {
+            let body = "this server has another name: ask for its address, or for localhost\n";
+            (StatusCode::MISDIRECTED_REQUEST, body.to_owned())
+        }
         (&Method::GET | &Method::HEAD, path @ ("/metrics" | "/healthz")) => match page() {
             None => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
             Some(_) if path == "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
@@ -157,6 +203,55 @@ mod tests {
         assert!(requests.0.len() <= AT_ONCE && Arc::strong_count(&waits) <= AT_ONCE + 1);
     }
 
+    /// The answer of a server that listens on port 9466 of an address.
+    async fn said(request: &str, address: &str) -> String {
+        let names = Names {
+            address: SocketAddr::new(address.parse().expect("an address"), 9466),
+            given: "metrics.example".to_owned(),
+        };
+        let (mut asking, answering) = tokio::io::duplex(1024);
+        asking.write_all(request.as_bytes()).await.expect("there is room");
+        answer(answering, &names, || Some("figures\n".to_owned())).await;
+        let mut said = String::new();
+        asking.read_to_string(&mut said).await.expect("an answer");
+        said
+    }
+
+    /// A page of the web reaches a loopback address by a name of its own, and by none of these.
+    #[tokio::test]
+    async fn a_name_of_the_web_reads_nothing() {
+        for (host, admitted) in [
+            ("127.0.0.1:9466", true),
+            ("127.0.0.1", true),
+            ("[::1]:9466", true),
+            ("LocalHost:9466", true),
+            ("build-host", true),
+            ("Metrics.Example:9466", true),
+            ("evil.example", false),
+            ("evil.example:9466", false),
+            ("127.0.0.1.evil.example:9466", false),
+            ("localhost.", false),
+            ("a b", false),
+            ("", false),
+        ] {
+            for (request, address) in [
+                (format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"), "127.0.0.1"),
+                (format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"), "::1"),
+            ] {
+                let said = said(&request, address).await;
+                let status = if admitted { "200 OK" } else { "421 Misdirected Request" };
+                assert!(said.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{host}: {said}");
+                assert_eq!(said.contains("figures") || said.ends_with("ok\n"), admitted, "{host}: {said}");
+            }
+        }
+        // The form that a proxy gets.
+        let absolute = "GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        assert!(said(absolute, "127.0.0.1").await.starts_with("HTTP/1.1 421 "));
+        // Everybody may read this one.
+        let elsewhere = "GET /metrics HTTP/1.1\r\nHost: host.example:9466\r\n\r\n";
+        assert!(said(elsewhere, "192.0.2.1").await.starts_with("HTTP/1.1 200 OK"));
+    }
+
     #[tokio::test]
     async fn two_pages_are_there() {
         for (request, status, end) in [
@@ -169,11 +264,7 @@ mod tests {
             ("GET metrics HTTP/1.1\r\n\r\n", "404 Not Found", "/healthz\n"),
             ("\u{0}\u{ffff}", "400 Bad Request", "\r\n\r\n"),
         ] {
-            let (mut asking, answering) = tokio::io::duplex(1024);
-            asking.write_all(request.as_bytes()).await.expect("there is room");
-            answer(answering, || Some("figures\n".to_owned())).await;
-            let mut said = String::new();
-            asking.read_to_string(&mut said).await.expect("an answer");
+            let said = said(request, "127.0.0.1").await;
             // HTTP/1.0 is answered in kind; its connections end unless they say otherwise.
             let version = if request.contains("HTTP/1.0") { "HTTP/1.0" } else { "HTTP/1.1" };
             assert!(said.starts_with(&format!("{version} {status}\r\n")), "{request:?}: {said}");

@@ -10,6 +10,7 @@ use tfrc_scenario::{hint, reference};
 
 use super::print;
 use crate::args::{ScenarioArgs, ScenarioCommand};
+use crate::visible::{to_stderr, visible};
 use crate::{Failure, document};
 
 /// A commented scenario to start from.
@@ -56,7 +57,8 @@ pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
             let written = file.and_then(|mut file| file.write_all(START.as_bytes()));
             match written {
                 Ok(()) => {
-                    eprintln!("written; `tfrc sim {} --report page.html` runs it", path.display());
+                    let next = format!("written; `tfrc sim {} --report page.html` runs it", path.display());
+                    to_stderr(&visible(&next));
                     Ok(())
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(Failure::usage(

@@ -28,7 +28,7 @@ use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
-    self, Ending, Existing, Sampler, Tally, UdpSource, as_f64, count, counted, is_proper, why,
+    self, Encoded, Ending, Existing, Sampler, Tally, UdpSource, as_f64, count, counted, is_proper, why,
 };
 
 /// Runs `tfrc send`.
@@ -38,28 +38,30 @@ use crate::session::{
 /// the connection cannot be made, [`Failure::Session`] when it broke off or not all data was
 /// delivered.
 pub fn run(args: &SendArgs) -> Result<(), Failure> {
-    run_fed(args, || Ok(()))
+    run_fed(args, None, || Ok(()))
 }
 
-/// Runs `tfrc send` with data of another program. Once no more is read, `fed` ends that program; an
-/// error, a sentence, is that of the source.
+/// Runs `tfrc send` with data of another program, an encoder with these figures. Once no more is
+/// read, `fed` ends that program; an error, a sentence, is that of the source.
 ///
 /// # Errors
 /// As [`run`].
 pub(super) fn run_fed(
     args: &SendArgs,
+    encoded: Option<Encoded>,
     fed: impl FnOnce() -> Result<(), String> + Send + 'static,
 ) -> Result<(), Failure> {
     prepare::check_files(args)?;
     // Before anything else is opened: a descriptor that was not given must not be one of ours.
     let rate_out = args.rate_out.as_ref().map(RateOut::open).transpose()?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
-    session::block_on(send(args, rate_out, fed, interrupt))
+    session::block_on(send(args, rate_out, encoded, fed, interrupt))
 }
 
 async fn send(
     args: &SendArgs,
     rate_out: Option<RateOut>,
+    encoded: Option<Encoded>,
     fed: impl FnOnce() -> Result<(), String> + Send + 'static,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
@@ -128,6 +130,7 @@ async fn send(
         time_up: transfer::time_limit(args).map(|limit| tokio::time::Instant::now() + limit.into()),
         hearing: Hearing::new(began),
         rate_out,
+        encoded,
         refused: counts.map(Refused::new),
     };
     let named = args.to.is_some() && addresses.len() == 1;
@@ -136,7 +139,7 @@ async fn send(
     transfer.reporter.say(&event);
     let stop = transfer.data(source, keys).await;
     // The other program ends when it hears no more rates.
-    transfer.rate_out = None;
+    let unwritten_rate = transfer.rate_out.take().and_then(RateOut::failure);
     let stop = match session::blocking(fed).await {
         Err(why) if stop.is_of_this_end() => StopSending::Failed(why),
         _ => stop,
@@ -151,6 +154,7 @@ async fn send(
     status.unsent_packets += refused.unsent;
     let mut summary = summarise(args, &transfer.sampler, &status, began, ended);
     refused.note(&mut summary);
+    let fell_behind = transfer.encoded.as_ref().and_then(|encoded| encoded.sum_up(&mut summary));
     let text = closed.as_ref().and_then(|closed| closed.text.as_deref());
     let tally = text.and_then(|text| text.parse::<Tally>().ok());
     let tally =
@@ -165,6 +169,8 @@ async fn send(
         summary.unsent_packets = Some(0);
     }
     let ending = refused.judge(judge(&stop, data, closed.as_ref(), tally.as_ref(), &status), limit);
+    let ending = ending.with(fell_behind);
+    let ending = ending.after(unwritten_rate.as_ref());
     drop(connection);
     // A peer that is out of step cannot read our Reset, and asks.
     let asks = |closed: Closed| closed.by == ClosedBy::Peer || matches!(closed.cause, Cause::OutOfStep(_));

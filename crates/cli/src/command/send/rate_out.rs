@@ -26,8 +26,10 @@ pub(super) struct RateOut {
 
 #[derive(Debug)]
 enum PlaceState {
-    /// Nothing more can be written.
-    Broken,
+    /// Nothing more can be written, for a reason other than a reader that is gone.
+    Broken(String),
+    /// A pipe without a name whose reader is gone: nobody wants the rest.
+    Closed,
     /// A FIFO that has no reader now; it is opened when it has one.
     NoReader,
     Open(File),
@@ -87,8 +89,20 @@ impl RateOut {
             self.changes = Changes::default();
             return None;
         }
-        self.state = PlaceState::Broken;
-        Some(format!("no more lines of --rate-out to {}: {error}", self.shown))
+        let sentence = format!("no more lines of --rate-out to {}: {error}", self.shown);
+        self.state = match error.kind() {
+            ErrorKind::BrokenPipe => PlaceState::Closed,
+            _ => PlaceState::Broken(sentence.clone()),
+        };
+        Some(sentence)
+    }
+
+    /// Why lines were not written, if the place is at fault: the encoder did not hear the rate.
+    pub(super) fn failure(self) -> Option<Failure> {
+        match self.state {
+            PlaceState::Broken(sentence) => Some(Failure::Run(sentence)),
+            _ => None,
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! The data of `send` and its end.
 
+use std::cell::Cell;
+
+use tfrc_lab::record::Record;
 use tfrc_net::{Closed, Connection, SendError};
 use tfrc_units::{Duration, Instant};
 
@@ -12,7 +15,13 @@ use crate::args::values::FileOrStream;
 use crate::interrupt::{Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{DatagramSource, SAMPLE, Sampler, count};
+use crate::session::{DatagramSource, Encoded, SAMPLE, Sampler, count};
+
+/// Silence of an encoder that is reported.
+const NEWS: std::time::Duration = std::time::Duration::from_secs(5);
+/// Silence of an encoder at the end of `-t` that is a failure: a picture is due more than once a
+/// second, and the first comes within about two.
+const STILL: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// How long made-up data lasts unless the user says otherwise.
 const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
@@ -61,6 +70,8 @@ pub(super) struct Transfer<'a> {
     pub(super) time_up: Option<tokio::time::Instant>,
     pub(super) hearing: Hearing,
     pub(super) rate_out: Option<RateOut>,
+    /// The figures of the encoder that the data comes from.
+    pub(super) encoded: Option<Encoded>,
     /// Datagrams of `--udp-in` that are not sent.
     pub(super) refused: Option<Refused>,
 }
@@ -82,9 +93,15 @@ impl Transfer<'_> {
         let time_up = until(self.time_up);
         let (args, connection) = (self.args, self.connection);
         let counts = self.refused.as_ref().map(Refused::counts);
+        // Since when the source has nothing, and the user knows.
+        let (waiting, told_of_silence) = (Cell::new(None), Cell::new(false));
         let pump = async {
             loop {
-                let datagram = match source.next().await {
+                waiting.set(Some(tokio::time::Instant::now()));
+                let next = source.next().await;
+                waiting.set(None);
+                told_of_silence.set(false);
+                let datagram = match next {
                     Ok(Some(datagram)) => datagram,
                     Ok(None) => break,
                     Err(error) => return StopSending::Failed(unreadable(args, &error.to_string())),
@@ -117,7 +134,10 @@ impl Transfer<'_> {
             let interrupt = self.interrupt.clone();
             tokio::select! {
                 stop = &mut pump => return stop,
-                () = &mut time_up => return StopSending::TimeUp,
+                () = &mut time_up => return match self.silence(&waiting, STILL) {
+                    Some(silence) => StopSending::Failed(silence),
+                    None => StopSending::TimeUp,
+                },
                 () = wished(interrupt) => return StopSending::Interrupted,
                 command = live::wish(&mut keys) => if command == Command::End {
                     return StopSending::Interrupted;
@@ -131,6 +151,18 @@ impl Transfer<'_> {
                     self.sample();
                     self.tell_rate();
                     self.tell_refused();
+                    if let Some(warning) = self.encoded.as_ref().and_then(Encoded::warning) {
+                        self.reporter.note(&warning);
+                    }
+                    let patience = self.encoded.as_ref().map(|encoded| encoded.patience);
+                    if let Some(silence) = patience.and_then(|most| self.silence(&waiting, most)) {
+                        return StopSending::Failed(silence);
+                    }
+                    if let Some(silence) = self.silence(&waiting, NEWS)
+                        && !told_of_silence.replace(true)
+                    {
+                        self.reporter.note(&silence);
+                    }
                     if let Some(gone) = self.hear() {
                         return StopSending::Gone(gone);
                     }
@@ -215,6 +247,18 @@ impl Transfer<'_> {
         None
     }
 
+    /// A sentence about an encoder that has given nothing for this time.
+    fn silence(
+        &self,
+        waiting: &Cell<Option<tokio::time::Instant>>,
+        most: std::time::Duration,
+    ) -> Option<String> {
+        let silent = waiting.get()?.elapsed();
+        let source = &self.encoded.as_ref()?.source;
+        (silent >= most)
+            .then(|| format!("{source}: nothing came from the encoder for {} s", silent.as_secs()))
+    }
+
     /// Writes the allowed rate for the encoder, if it is asked for.
     fn tell_rate(&mut self) {
         let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.connection.status()));
@@ -233,7 +277,10 @@ impl Transfer<'_> {
     }
 
     fn sample(&mut self) {
-        for record in self.sampler.sender(self.connection) {
+        for mut record in self.sampler.sender(self.connection) {
+            if let (Record::Interval(interval), Some(encoded)) = (&mut record, &self.encoded) {
+                encoded.note(interval);
+            }
             self.reporter.say(&record);
         }
         self.reporter.set_waiting(self.connection.status().queued);

@@ -11,7 +11,7 @@ use tfrc_lab::note::Note;
 use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
 use tfrc_lab::watch::Watch;
-use tfrc_lab::{Outcome, run_watched};
+use tfrc_lab::{Outcome, run_until};
 use tfrc_scenario::{Plan, Scenario};
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
@@ -59,8 +59,7 @@ impl SeriesFile {
             io::copy(&mut from, to)
         };
         if let Some(stream) = spools.stream {
-            copy(stream, &mut io::stdout().lock())
-                .map_err(|error| Failure::io(&"standard output", &error))?;
+            copy(stream, &mut io::stdout().lock()).map_err(|error| Failure::standard_output(&error))?;
         }
         if let (Some(text), Some(file)) = (spools.series, &mut self.0) {
             copy(text, file).map_err(|error| Failure::io(&"--series", &error))?;
@@ -81,6 +80,7 @@ pub(super) fn one_of_several(
     cache: Option<&Cache>,
     run: PlannedRun<'_>,
     scenario: &Scenario,
+    is_ended: &dyn Fn() -> bool,
 ) -> Result<(Outcome, Spools), Failure> {
     let kept = Kept::new(cache, scenario);
     // The page of a single point shows its first run.
@@ -93,8 +93,9 @@ pub(super) fn one_of_several(
     let series = args.series.as_ref().map(|_| Series::new(spool(), &run.point.at));
     let config = ReporterConfig { keeps_run, ..config(args, run) };
     let mut reporter = Reporter::with(config, spool(), io::sink(), series);
-    let outcome =
-        watched(args, bar, run, scenario, &mut reporter, |watches| Ok(run_watched(scenario, watches)))?;
+    let outcome = watched(args, bar, run, scenario, &mut reporter, |watches| {
+        run_until(scenario, watches, is_ended).ok_or_else(super::ended)
+    })?;
     kept.put(&outcome)?;
     reporter.finish(summary(&outcome, Note::of_run(scenario, &outcome)), |_| String::new())?;
     let (stream, series, run) = reporter.into_parts();

@@ -26,6 +26,7 @@ use tfrc_units::Instant;
 
 use super::link::told;
 use crate::args::{Format, SimArgs};
+use crate::interrupt::Interrupt;
 use crate::live::{self, Command};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::visible::visible;
@@ -86,12 +87,14 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
         jobs: args.jobs,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
+    let interrupt = interrupt()?;
+    let is_ended = || interrupt.is_wished();
     let bar = RunsBar::new(order.virtual_time(plan), format, Stderr::of_process());
     let mut file = SeriesFile::create(args, plan)?;
     let watch = args.timing.then(Stopwatch::start);
     let cache = cache(args);
     let one = |run: PlannedRun<'_>, scenario: &Scenario| {
-        course::one_of_several(args, &bar, cache.as_ref(), run, scenario)
+        course::one_of_several(args, &bar, cache.as_ref(), run, scenario, &is_ended)
     };
     let mut first = None;
     let results = batch::run_plan_with(&opened.document, plan, order, one, |_, mut spools| {
@@ -99,8 +102,10 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
         file.add(spools)
     });
     bar.clear();
+    // The runs that have ended are whole.
+    let written = file.end();
     let results = results?;
-    file.end()?;
+    written?;
     let hops = results.points.iter().flat_map(|p| &p.runs).map(|run| run.outcome.packet_hops).sum();
     let timing = watch.map(|watch| watch.stop(hops));
     write_means(args, &results, first.as_ref())?;
@@ -133,6 +138,16 @@ fn outputs(args: &SimArgs) -> [(&'static str, &Option<std::path::PathBuf>); 4] {
     ]
 }
 
+/// Ctrl-C and the end of the terminal end a simulation as a key does.
+fn interrupt() -> Result<Interrupt, Failure> {
+    Interrupt::install().map_err(|error| Failure::io(&"signals", &error))
+}
+
+/// The fault of a run that was ended.
+fn ended() -> Failure {
+    Failure::Run("ended before the scenario's duration: no result".to_owned())
+}
+
 /// One run of one scenario.
 fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     let Some(point) = plan.points.first() else { return Ok(()) };
@@ -152,7 +167,9 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     reporter = reporter.with_series(args.series.as_deref(), &point.at)?;
     reporter = view.into_iter().fold(reporter, Reporter::with_live);
     let keys = RefCell::new(keys);
-    let is_ended = || keys.borrow_mut().as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
+    let interrupt = interrupt()?;
+    let has_key = || keys.borrow_mut().as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
+    let is_ended = || interrupt.is_wished() || has_key();
     let stopwatch = args.timing.then(Stopwatch::start);
     let cache = cache(args);
     let kept = Kept::new(cache.as_ref(), &scenario);
@@ -163,22 +180,26 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
             if let Some(path) = &args.packets {
                 let failed = |error: io::Error| Failure::io(&path.display(), &error);
                 let mut file = BufWriter::new(page::create(path)?);
-                let outcome = run_traced(&scenario, watches, &mut file).map_err(failed)?;
-                return file.flush().map(|()| outcome).map_err(failed);
+                let outcome = run_traced(&scenario, watches, &mut file, &is_ended).map_err(failed)?;
+                file.flush().map_err(failed)?;
+                return outcome.ok_or_else(ended);
             }
             let Some(path) = &args.pcap else {
-                let ended = || Failure::Run("ended before the scenario's duration: no result".to_owned());
                 return run_until(&scenario, watches, &is_ended).ok_or_else(ended);
             };
             let failed = |error: io::Error| Failure::io(&path.display(), &error);
             let mut file = Capture::create(path).map_err(failed)?;
-            let outcome = run_captured(&scenario, watches, &mut |packet| file.add(&packet));
+            let outcome = run_captured(&scenario, watches, &mut |packet| file.add(&packet), &is_ended);
             file.end().map_err(failed)?;
-            Ok(outcome)
+            outcome.ok_or_else(ended)
         })
     });
     bar.clear();
-    let outcome = outcome?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        // What was seen until then stands in the files.
+        Err(failure) => return reporter.break_off().and(Err(failure)),
+    };
     kept.put(&outcome)?;
     let timing = stopwatch.map(|watch| watch.stop(outcome.packet_hops));
     let notes = Note::of_run(&scenario, &outcome);
@@ -244,5 +265,5 @@ impl Capture {
 }
 
 fn say(text: &str) -> Result<(), Failure> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| Failure::io(&"standard output", &error))
+    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| Failure::standard_output(&error))
 }

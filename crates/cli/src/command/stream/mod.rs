@@ -14,7 +14,7 @@ use crate::Failure;
 use crate::args::values::{FileOrStream, RatePlace};
 use crate::args::{Input, MediaArgs};
 use crate::command::send;
-use crate::session::{Existing, files};
+use crate::session::{Encoded, Existing, files};
 
 /// Runs `tfrc stream`.
 ///
@@ -26,7 +26,8 @@ pub fn run(args: &MediaArgs) -> Result<(), Failure> {
     check_files(args)?;
     let python = encoder::python()?;
     let mut session = args.session().map_err(|error| Failure::Run(error.to_string()))?;
-    let encoder = Encoder::start(&python, &source, args)?;
+    let encoded = Encoded::new(source.place(), args.fps.into(), source.patience());
+    let encoder = Encoder::start(&python, &source, args, encoded.clone())?;
     session.file = Some(FileOrStream::File(encoder.media()));
     session.rate_out = Some(RatePlace::Descriptor(encoder.rates()));
     let place = source.place();
@@ -38,7 +39,7 @@ pub fn run(args: &MediaArgs) -> Result<(), Failure> {
     // An encoder that fails ends the session; its reason is the cause.
     let ended = end.clone();
     let named = format!("{place}: ");
-    let sent = send::run_fed(&session, move || ended().map_err(|why| named + &why));
+    let sent = send::run_fed(&session, Some(encoded), move || ended().map_err(|why| named + &why));
     // There was no session.
     end().map_err(|why| Failure::Run(format!("{place}: {why}")))?;
     sent

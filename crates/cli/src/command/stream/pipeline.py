@@ -17,6 +17,8 @@ except (ImportError, ValueError) as error:
 
 # Milliseconds between two looks at the rate.
 LOOK = 100
+# Milliseconds between two reports of pictures and bytes.
+COUNT = 1000
 # A change below this part of the bitrate is not worth one of the encoder.
 CHANGE = 0.03
 # Bits per second of the sound, and with the container.
@@ -87,6 +89,9 @@ class Streaming:
             parts += [SOUND.format(queue=QUEUE, rate=SOUND_RATE), SOUNDS[given.kind]]
         self.pipeline = Gst.parse_launch("\n".join(parts))
         self.encoder = self.pipeline.get_by_name("encoder")
+        # Pictures and bytes, and the time of the first.
+        self.pictures, self.bytes, self.first = 0, 0, None
+        self.encoder.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, self.encoded)
         self.note(kbps * 1000)
         if given.kind in PLACES:
             element = self.pipeline.get_by_name("source") or self.pipeline.get_by_name("decoder")
@@ -143,6 +148,22 @@ class Streaming:
             self.note(bitrate)
         return GLib.SOURCE_CONTINUE
 
+    def encoded(self, _, info):
+        """Counts a picture. The time runs from the first one, which is of the time before."""
+        if self.first is None:
+            self.first = time.monotonic()
+        else:
+            self.pictures += 1
+            self.bytes += info.get_buffer().get_size()
+        return Gst.PadProbeReturn.OK
+
+    def count(self):
+        """Reports the figures to the program that has started this one."""
+        if self.first is not None:
+            passed = time.monotonic() - self.first
+            print(f"encoded {self.pictures} {self.bytes} {passed:.3f}", file=sys.stderr, flush=True)
+        return GLib.SOURCE_CONTINUE
+
     def note(self, bitrate):
         if self.log is not None:
             known, position = self.pipeline.query_position(Gst.Format.TIME)
@@ -157,6 +178,7 @@ class Streaming:
 
     def run(self):
         GLib.timeout_add(LOOK, self.look)
+        GLib.timeout_add(COUNT, self.count)
         self.pipeline.get_bus().add_signal_watch()
         self.pipeline.get_bus().connect("message", self.heard)
         self.pipeline.set_state(Gst.State.PLAYING)
@@ -178,8 +200,10 @@ def check():
 def main():
     if sys.argv[1:] == ["--check"]:
         return check()
-    # The program that has started this one ends it, by the end of standard input.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The program that has started this one ends it, by the end of standard input. A terminal and a
+    # service manager send these to both.
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
     parser = argparse.ArgumentParser(description=__doc__)
     encoding(parser)
     parser.add_argument("--kind", choices=SOURCES, required=True)
@@ -187,7 +211,7 @@ def main():
     parser.add_argument("--log", help="file for the bitrates")
     given = parser.parse_args()
     Gst.init(None)
-    follower = Follower(open(given.rate), given.least, given.most)
+    follower = Follower(sys.stdin, given.least, given.most)
     why = None
     try:
         Streaming(given, follower).run()

@@ -214,16 +214,17 @@ impl<'a> Emulated<'a> {
         let are_over = AtomicBool::new(false);
         let (given, recording) = std::thread::scope(|scope| {
             let (nodes, are_over) = (running.nodes(), &are_over);
-            let programs = scope.spawn(move || {
+            let programs = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let given = programs(nodes);
                 are_over.store(true, Ordering::Release);
                 given
-            });
+            })?;
             let goes_on = &mut || !are_over.load(Ordering::Acquire) && !programs.is_finished();
             let mut world = Running::new(&running, told, &stage, Vec::new());
             let recording = record(&mut world, &stage, watches, goes_on);
-            (programs.join(), recording)
-        });
+            Ok((programs.join(), recording))
+        })
+        .map_err(EmulationError::Engine)?;
         let (fidelity, _) = running.stop().map_err(EmulationError::Engine)?;
         let given = given.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((given, recording.ok_or(EmulationError::TooShort)?, fidelity.into()))
