@@ -49,8 +49,8 @@ impl Failure {
         }
     }
 
-    /// An I/O error on standard output. A terminal that is gone is a reader that has closed it, like
-    /// a pipe without one.
+    /// An I/O error on standard output. A terminal that is gone is a reader that has closed it,
+    /// like a pipe without one.
     #[must_use]
     pub fn standard_output(error: &io::Error) -> Self {
         if is_terminal_gone(error) { Self::ClosedPipe } else { Self::io(&"standard output", error) }

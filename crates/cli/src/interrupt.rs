@@ -37,8 +37,8 @@ pub struct LastWords {
 
 impl Interrupt {
     /// Takes over Ctrl-C (and, on Unix, SIGTERM and SIGHUP, which count like Ctrl-C) for the rest
-    /// of the process. SIGHUP never counts as the second: a shell and the kernel both send it when a
-    /// window is shut.
+    /// of the process. SIGHUP never counts as the second: a shell and the kernel both send it when
+    /// a window is shut.
     ///
     /// The signals are watched by a thread of their own, so that the second aborts even a run that
     /// hangs.
@@ -189,8 +189,8 @@ struct Signals {
     terminate: tokio::signal::unix::Signal,
     /// `None` if the parent had it ignored, as `nohup` does.
     hang_up: Option<tokio::signal::unix::Signal>,
-    /// A write beyond the limit of file sizes: with a handler it fails with EFBIG, as on a full disk,
-    /// and ends what wrote. A program that is started has the signal as usual.
+    /// A write beyond the limit of file sizes: with a handler it fails with EFBIG, as on a full
+    /// disk, and ends what wrote. A program that is started has the signal as usual.
     _file_size: tokio::signal::unix::Signal,
 }
 

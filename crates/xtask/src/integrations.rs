@@ -37,8 +37,8 @@ pub(crate) fn full() -> Outcome {
     run(workspace(BENCH, "run").args(["--", "--check"]))
 }
 
-/// Types what a README says into an empty folder, as a reader would: the commands of each block that
-/// begins a project, and the first code as its program.
+/// Types what a README says into an empty folder, as a reader would: the commands of each block
+/// that begins a project, and the first code as its program.
 fn typed(name: &str) -> Outcome {
     let path = root().join("integrations").join(name).join("README.md");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

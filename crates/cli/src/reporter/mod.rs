@@ -157,8 +157,8 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     }
 
     /// Takes one record: streams it, shows it, keeps it for the page. [`Record::End`] and
-    /// [`Record::Error`] write what is left of the files; then the first prints the summary. A place
-    /// that cannot be written keeps the record from no other.
+    /// [`Record::Error`] write what is left of the files; then the first prints the summary. A
+    /// place that cannot be written keeps the record from no other.
     ///
     /// # Errors
     /// When standard output or a file cannot be written; [`Failure::ClosedPipe`] if its reader has

@@ -7,8 +7,8 @@ use tfrc_lab::record::{Interval, Summary};
 
 use super::as_f64;
 
-/// Share of real time below which an encoder does not keep up, and reports in a row that say so: one
-/// alone may be the start of a machine's other work.
+/// Share of real time below which an encoder does not keep up, and reports in a row that say so:
+/// one alone may be the start of a machine's other work.
 const SLOW: (f64, u32) = (0.95, 3);
 /// Time after which the last report says nothing of the present: the encoder makes one each second.
 const STALE: Duration = Duration::from_secs(3);
@@ -52,8 +52,8 @@ impl Encoded {
         Self { source, wanted, patience, state: Arc::default() }
     }
 
-    /// Takes a line of the encoder: `encoded PICTURES BYTES SECONDS`, counted from its first picture.
-    /// Returns false for other words.
+    /// Takes a line of the encoder: `encoded PICTURES BYTES SECONDS`, counted from its first
+    /// picture. Returns false for other words.
     pub(crate) fn take(&self, line: &str) -> bool {
         let Some(total) = line.strip_prefix("encoded ").and_then(Counts::read) else { return false };
         let mut state = self.lock();
@@ -81,8 +81,8 @@ impl Encoded {
         interval.encoder_speed = Some(now.fps() / self.wanted);
     }
 
-    /// Adds the means over the run to its summary; a phrase about a run in which the encoder did not
-    /// keep up.
+    /// Adds the means over the run to its summary; a phrase about a run in which the encoder did
+    /// not keep up.
     pub(crate) fn sum_up(&self, summary: &mut Summary) -> Option<String> {
         let total = self.lock().total;
         if total.seconds <= 0.0 {

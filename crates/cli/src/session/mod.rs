@@ -114,7 +114,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
         .build()
         .map_err(refused)?;
     let outcome = runtime.block_on(async {
-        // With one thread for blocking work, more work waits for it where the system gives no other.
+        // With one thread for blocking work, more work waits for it where the system gives no
+        // other.
         blocking(|| ()).await;
         work.await
     });

@@ -1,8 +1,8 @@
 //! Security advisories about the locked packages, from a dated snapshot of the RustSec database.
 //!
 //! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build
-//! machines cannot reach; its age is printed with every answer. Crates that were never looked up are
-//! counted: their number may only fall, by [`renew`].
+//! machines cannot reach; its age is printed with every answer. Crates that were never looked up
+//! are counted: their number may only fall, by [`renew`].
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -103,8 +103,8 @@ pub(super) fn check() -> Outcome {
 }
 
 /// Replaces the snapshot by the advisories of a newer database about the locked crates: of each the
-/// front matter and the title. `database` is a folder with `crates/NAME/RUSTSEC-….md`, a checkout of
-/// rustsec/advisory-db.
+/// front matter and the title. `database` is a folder with `crates/NAME/RUSTSEC-….md`, a checkout
+/// of rustsec/advisory-db.
 pub(crate) fn renew(database: &Path) -> Outcome {
     let (old, locked) = (Snapshot::ours()?, locked()?);
     let shown = database.display();

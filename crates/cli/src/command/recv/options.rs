@@ -23,8 +23,8 @@ const FOR_A_DISK: usize = 32_768;
 /// Connections served at once with a pattern or a program, unless the user says otherwise. Each
 /// takes [`Destination::descriptors`] and a thread.
 const AT_ONCE: u32 = 100;
-/// File descriptors that a receiver opens apart from its connections: runtimes, sockets, the page of
-/// metrics and some requests for it, time series.
+/// File descriptors that a receiver opens apart from its connections: runtimes, sockets, the page
+/// of metrics and some requests for it, time series.
 const OWN_DESCRIPTORS: u64 = 16;
 
 /// Settings of a run of `recv`.

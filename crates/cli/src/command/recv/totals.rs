@@ -73,8 +73,8 @@ struct Open {
 }
 
 impl Totals {
-    /// Counts a connection that has been accepted, and returns its number: the only one that it has,
-    /// in the log, in the name of its file and in the metrics.
+    /// Counts a connection that has been accepted, and returns its number: the only one that it
+    /// has, in the log, in the name of its file and in the metrics.
     pub(super) fn accept(&self) -> u64 {
         self.began.fetch_add(1, Ordering::Relaxed) + 1
     }

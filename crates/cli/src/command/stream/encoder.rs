@@ -46,8 +46,8 @@ impl Source {
         }
     }
 
-    /// The longest time without data once the session has begun. An address may have to wait for its
-    /// sender, as long as a receiver waits for data (`--idle`).
+    /// The longest time without data once the session has begun. An address may have to wait for
+    /// its sender, as long as a receiver waits for data (`--idle`).
     pub(super) const fn patience(&self) -> Duration {
         match self {
             Self::Uri(_) => Duration::from_secs(30),
@@ -161,7 +161,8 @@ impl Encoder {
             Source::Camera(path) | Source::File(path) => command.arg(path),
             Source::Test | Source::Uri(_) => command.arg(source.place()),
         };
-        // Signals that a terminal sends to all its programs are for the session, which ends this one.
+        // Signals that a terminal sends to all its programs are for the session, which ends this
+        // one.
         command.process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| Failure::io(&python.display(), &error))?;
