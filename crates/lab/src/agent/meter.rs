@@ -1,10 +1,9 @@
 //! Delays of the data packets that reach the end of a flow.
 
-use hdrhistogram::Histogram;
 use tfrc_sim::packet::Header;
 use tfrc_units::Instant;
 
-use crate::metric::Mean;
+use super::histogram::Histogram;
 
 /// The time that a packet takes over a path on which nothing waits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -12,6 +11,9 @@ pub(crate) struct EmptyPath {
     pub(crate) propagation_ns: u64,
     /// Transmission on all lines.
     pub(crate) ns_per_byte: f64,
+    /// Number of lines. Each cuts off what a transmission has below a nanosecond, so that a packet
+    /// may arrive this many nanoseconds early.
+    pub(crate) lines: u32,
 }
 
 impl EmptyPath {
@@ -24,14 +26,18 @@ impl EmptyPath {
 #[derive(Debug)]
 pub(crate) struct Meter {
     path: EmptyPath,
-    /// Bytes of the latest packet, and its time over the empty path.
-    size: Option<(u32, u64)>,
-    queueing: Histogram<u32>,
+    /// The size of the latest packet, once there is one.
+    size: Option<u32>,
+    /// Its time over the empty path.
+    least: u64,
+    /// The delay of the latest packet, and the differences between delays added up.
+    latest: u64,
+    changed_ns: u64,
+    packets: u64,
+    queueing: Histogram,
     /// Kept once packets differ in size, or are faster than the empty path. Before that it differs
     /// from `queueing` by a constant.
-    one_way: Option<Box<Histogram<u32>>>,
-    latest: Option<u64>,
-    changes: Mean,
+    one_way: Option<Box<Histogram>>,
 }
 
 /// Percentiles of delays, and their variation, in seconds.
@@ -46,19 +52,21 @@ pub(crate) struct Delays {
     pub(crate) jitter: Option<f64>,
 }
 
-/// Delays below are as one, nanoseconds.
-const FINEST: u64 = 1000;
-/// Longest delay that a histogram has room for at first, nanoseconds; it grows with what comes.
-const SHORT: u64 = 16_000_000;
-/// Reason why recording cannot fail.
-const GROWS: &str = "a histogram grows to what is recorded";
 /// The percentiles that are reported.
 pub(crate) const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
 
 impl Meter {
     pub(crate) fn new(path: EmptyPath) -> Self {
-        let (queueing, changes) = (empty(), Mean::default());
-        Self { path, size: None, queueing, one_way: None, latest: None, changes }
+        Self {
+            path,
+            size: None,
+            least: 0,
+            latest: 0,
+            changed_ns: 0,
+            packets: 0,
+            queueing: Histogram::default(),
+            one_way: None,
+        }
     }
 
     pub(crate) const fn path(&self) -> EmptyPath {
@@ -69,57 +77,45 @@ impl Meter {
     #[inline]
     pub(crate) fn arrived(&mut self, now: Instant, header: &Header) {
         let delay = now.saturating_since(header.sent).as_nanos();
-        let least = match self.size {
-            Some((size, least)) if size == header.size && delay >= least => least,
-            _ => self.keep_one_way(header.size, delay),
-        };
-        self.queueing.record(delay.saturating_sub(least)).expect(GROWS);
+        if self.size != Some(header.size) || delay + u64::from(self.path.lines) < self.least {
+            self.keep_one_way(header.size, delay);
+        }
+        self.queueing.record(delay.saturating_sub(self.least));
         if let Some(one_way) = &mut self.one_way {
-            one_way.record(delay).expect(GROWS);
+            one_way.record(delay);
         }
-        if let Some(latest) = self.latest.replace(delay) {
-            self.changes.add(delay.abs_diff(latest) as f64 / 1e9);
+        if self.packets > 0 {
+            self.changed_ns = self.changed_ns.saturating_add(delay.abs_diff(self.latest));
         }
+        self.latest = delay;
+        self.packets += 1;
     }
 
-    /// Takes note of a packet that is of another size, or faster than the empty path, and gives its
-    /// time over the empty path.
+    /// Takes note of a packet that is of another size, or faster than the empty path.
     #[cold]
-    fn keep_one_way(&mut self, size: u32, delay: u64) -> u64 {
-        let least = self.path.least(size);
-        let former = self.size.replace((size, least));
-        if self.one_way.is_none() && (former.is_some() || delay < least) {
-            let mut one_way = empty();
-            for one in self.queueing.iter_recorded() {
-                let delay = one.value_iterated_to() + former.map_or(0, |(_, least)| least);
-                one_way.record_n(delay, one.count_at_value()).expect(GROWS);
-            }
-            self.one_way = Some(Box::new(one_way));
+    fn keep_one_way(&mut self, size: u32, delay: u64) {
+        let former = self.least;
+        self.least = self.path.least(size);
+        let early = delay + u64::from(self.path.lines) < self.least;
+        if self.one_way.is_none() && (self.size.is_some() || early) {
+            self.one_way = Some(Box::new(self.queueing.moved(former)));
         }
-        least
+        self.size = Some(size);
     }
 
     /// `None` if no packet arrived.
     pub(crate) fn delays(&self) -> Option<Delays> {
-        let (_, least) = self.size?;
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        let percentiles =
-            |of: &Histogram<u32>| SHARES.map(|share| of.lowest_equivalent(of.value_at_quantile(share)));
-        let queueing = percentiles(&self.queueing);
+        self.size?;
+        let queueing = self.queueing.quantiles(SHARES);
         let one_way = match &self.one_way {
-            Some(one_way) => percentiles(one_way),
-            None => queueing.map(|delay| delay + least),
+            Some(one_way) => one_way.quantiles(SHARES),
+            None => queueing.map(|delay| delay + self.least),
         };
-        let (one_way, queueing) = (one_way.map(seconds), queueing.map(seconds));
-        Some(Delays { one_way, queueing, jitter: self.changes.get() })
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let changes = self.packets.saturating_sub(1);
+        let jitter = (changes > 0).then(|| seconds(self.changed_ns) / changes as f64);
+        Some(Delays { one_way: one_way.map(seconds), queueing: queueing.map(seconds), jitter })
     }
-}
-
-/// A histogram to within 1 %.
-fn empty() -> Histogram<u32> {
-    let mut delays = Histogram::new_with_bounds(FINEST, SHORT, 2).expect("right bounds");
-    delays.auto(true);
-    delays
 }
 
 #[cfg(test)]
@@ -130,7 +126,7 @@ mod tests {
     #[test]
     fn percentiles_and_jitter_by_hand() {
         // 1 ms of propagation and 1 µs a byte: 2 ms for 1000 bytes.
-        let path = EmptyPath { propagation_ns: 1_000_000, ns_per_byte: 1000.0 };
+        let path = EmptyPath { propagation_ns: 1_000_000, ns_per_byte: 1000.0, lines: 1 };
         let mut meter = Meter::new(path);
         assert_eq!(meter.delays(), None);
         let mut engine_header = header();
@@ -147,6 +143,20 @@ mod tests {
         assert!(near(delays.queueing, [0.5e-3, 0.5e-3, 40e-3]), "{delays:?}");
         // One change by 39.5 ms in 99.
         assert!(delays.jitter.is_some_and(|jitter| (jitter - 39.5e-3 / 99.0).abs() < 1e-9));
+        // A nanosecond a line is no difference; more makes delays that are kept apart.
+        engine_header.sent = Instant::ZERO + Duration::from_millis(999);
+        for (early_ns, apart) in [(0, false), (1, false), (2, true)] {
+            let least = Duration::from_nanos(2_000_000 - early_ns);
+            meter.arrived(engine_header.sent + least, &engine_header);
+            assert_eq!(meter.one_way.is_some(), apart, "{early_ns}");
+        }
+        assert_eq!(meter.one_way.as_ref().expect("kept").quantiles([0.001, 1.0]), [1_998_848, 41_680_896]);
+        let mut meter = Meter::new(path);
+        for n in 0..100 {
+            engine_header.sent = Instant::ZERO + Duration::from_millis(n * 10);
+            let waited = Duration::from_micros(if n < 95 { 500 } else { 40_000 });
+            meter.arrived(engine_header.sent + Duration::from_millis(2) + waited, &engine_header);
+        }
         // From packets of two sizes on each has a queueing delay of its own.
         for n in 100..200 {
             engine_header.size = if n % 2 == 0 { 200 } else { 1000 };

@@ -2,11 +2,13 @@
 
 mod application;
 mod dccp;
+mod histogram;
 mod late;
 mod meter;
 mod own;
 mod tfrc;
 
+use tfrc_sim::tcp::DataKind;
 use tfrc_sim::traffic::{Segment, Traffic};
 use tfrc_sim::{Agent, Context, Packet, TimerKey};
 use tfrc_units::Instant;
@@ -120,16 +122,16 @@ impl From<Segment> for Payload {
 }
 
 impl Payload {
-    /// True of packets from the sender of data; a DCCP packet counts whatever it is.
+    /// True of packets from the sender of data; a DCCP packet counts whatever it is, and the opening
+    /// of a TCP's connection carries none.
     fn is_data(&self) -> bool {
         match self {
             #[cfg(feature = "relay")]
             Self::Datagram(_) => true,
             Self::Dccp(_) | Self::OwnData(_) | Self::TfrcData(_) => true,
             Self::OwnAck(_) | Self::TfrcFeedback(_) => false,
-            Self::Traffic(segment) => {
-                matches!(segment, Segment::Data(_) | Segment::Datagram(_) | Segment::Request(_))
-            }
+            Self::Traffic(Segment::Data(data)) => data.kind == DataKind::Data,
+            Self::Traffic(segment) => matches!(segment, Segment::Datagram(_) | Segment::Request(_)),
         }
     }
 }

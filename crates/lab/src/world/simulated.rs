@@ -102,6 +102,7 @@ fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> 
         EmptyPath {
             propagation_ns: path.propagation_ns.saturating_add(link.delay.as_nanos()),
             ns_per_byte: path.ns_per_byte + per_byte,
+            lines: path.lines + 1,
         }
     })
 }
