@@ -6,6 +6,7 @@ mod code_version;
 mod delay_bound;
 mod delays;
 mod fixed_point;
+mod hops;
 mod language;
 mod mutants;
 mod ns2_nofeedback;

@@ -6,9 +6,9 @@
 //! A [`Network`] describes nodes and one-way links; [`Network::build`] turns it into an [`Engine`]
 //! with agents of one type of the caller's choice. The engine owns the packet's
 //! [`Header`](packet::Header) and moves the caller's payload untouched. Events happen in a total
-//! order of (time, serial), all randomness comes from one [`Seed`] through streams that carry the
-//! name of the component that draws from them, and there is no process-wide state: any number of
-//! engines live side by side.
+//! order of (time, subject), in which no subject comes first for its number. All randomness comes
+//! from one [`Seed`] through streams that carry the name of the component that draws from them, and
+//! there is no process-wide state: any number of engines live side by side.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::as_conversions, clippy::indexing_slicing)]

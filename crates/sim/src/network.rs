@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tfrc_units::hash::fnv1a;
 use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
+use crate::engine::event::MOST_LINKS;
 use crate::link::DeliveryTrace;
 use crate::loss::{Loss, LossRule};
 use crate::marker::MarkerRule;
@@ -104,7 +105,7 @@ pub enum NetworkError {
     Duplicate(String),
     /// A link from a node to itself.
     Loop(String),
-    /// More nodes or links than the engine numbers (2^32).
+    /// More nodes than the engine numbers (2^32), or more links (2^30 - 1).
     TooMany,
     /// A link ends at a node of another network.
     UnknownNode(String),
@@ -130,7 +131,7 @@ impl fmt::Display for NetworkError {
                 write!(f, "the name `{name}` is used twice: give each node and link its own")
             }
             Self::Loop(name) => write!(f, "link `{name}` goes from a node to itself: let it join two nodes"),
-            Self::TooMany => write!(f, "too many nodes or links: the limit is 2^32"),
+            Self::TooMany => write!(f, "too many nodes or links: the limits are 2^32 nodes and 2^30 links"),
             Self::UnknownNode(name) => {
                 write!(f, "link `{name}` ends at a node that is not in this network: add the node first")
             }
@@ -228,7 +229,8 @@ impl Network {
         if let Some(fault) = spec.queue.fault(spec.rate) {
             return Err(NetworkError::Queue { link: spec.name, fault });
         }
-        let id = LinkId(u32::try_from(self.links.len()).map_err(|_| NetworkError::TooMany)?);
+        let number = u32::try_from(self.links.len()).ok().filter(|number| *number < MOST_LINKS);
+        let id = LinkId(number.ok_or(NetworkError::TooMany)?);
         self.links.push(spec);
         self.link_names.insert(hash);
         Ok(id)
@@ -285,7 +287,7 @@ impl Network {
     #[must_use]
     pub fn build_with<A: Agent>(&self, seed: Seed, queues: &mut MakeQueue<'_>) -> Engine<A> {
         let routes = Routes::shortest(self.nodes.len(), &self.links);
-        Engine::new(self.nodes.len(), &self.links, routes, seed, queues)
+        Engine::new(&self.nodes, &self.links, routes, seed, queues)
     }
 }
 
@@ -300,6 +302,9 @@ impl NodeId {
 }
 
 impl LinkId {
+    /// The number of no link.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
     #[inline]
     pub(crate) fn index(self) -> usize {
         saturating::<usize>(self.0)

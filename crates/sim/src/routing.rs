@@ -28,8 +28,6 @@ enum NodePlace {
     Leaf { at: u32, up: LinkId, down: LinkId },
 }
 
-const NONE: LinkId = LinkId(u32::MAX);
-
 impl Routes {
     pub(crate) fn shortest(nodes: usize, links: &[LinkSpec]) -> Self {
         let places = places(nodes, links);
@@ -46,7 +44,7 @@ impl Routes {
                 list.push((id, from));
             }
         }
-        let mut next = vec![NONE; inner.saturating_mul(inner)];
+        let mut next = vec![LinkId::NONE; inner.saturating_mul(inner)];
         for to in 0..inner {
             // Breadth first, backwards from the destination.
             let mut distance: Vec<Option<u32>> = vec![None; inner];
@@ -90,10 +88,18 @@ impl Routes {
         }
     }
 
+    /// The link to a host on a line of its own to `node`, if `to` is such a host.
+    pub(crate) fn own_line(&self, node: NodeId, to: NodeId) -> Option<LinkId> {
+        match (self.places.get(node.index())?, self.places.get(to.index())?) {
+            (NodePlace::Inner(row), NodePlace::Leaf { at, down, .. }) if row == at => Some(*down),
+            _ => None,
+        }
+    }
+
     #[inline]
     fn inner(&self, from: u32, to: u32) -> Option<LinkId> {
         let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
-        self.next.get(from * self.inner + to).copied().filter(|link| *link != NONE)
+        self.next.get(from * self.inner + to).copied().filter(|link| *link != LinkId::NONE)
     }
 }
 

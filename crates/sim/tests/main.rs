@@ -3,8 +3,10 @@
 mod agents;
 mod delivery;
 mod delivery_traces;
+mod hops;
 mod models;
 mod ns2;
+mod order;
 mod tcp_alone;
 mod tcp_links;
 mod tcp_network;

@@ -122,8 +122,8 @@ impl From<Segment> for Payload {
 }
 
 impl Payload {
-    /// True of packets from the sender of data; a DCCP packet counts whatever it is, and the opening
-    /// of a TCP's connection carries none.
+    /// True of packets from the sender of data; a DCCP packet counts whatever it is, and the
+    /// opening of a TCP's connection carries none.
     fn is_data(&self) -> bool {
         match self {
             #[cfg(feature = "relay")]

@@ -6,12 +6,12 @@
 //! when it begins; those still later wait in a heap. What comes out, and when, does not depend on
 //! the length of a day: only the cost does.
 
-use core::cmp::{Ordering, Reverse};
+use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tfrc_units::{Instant, saturating};
 
-use super::event::{Entry, Key};
+use super::event::Entry;
 
 /// Days that have a list, ages that have one, and days in an age. 64 times the number of words in
 /// [`Lists::used`].
@@ -32,13 +32,18 @@ const REVIEW: u32 = 1024;
 /// All events to come.
 #[derive(Debug)]
 pub(crate) struct Events {
+    /// The last in their order of the entries of this time that have been taken out.
+    latest: Entry,
+    /// Entries for this time that were put in since: they come after all that were made before, so
+    /// that nothing that answers at once keeps the others waiting.
+    next_round: Vec<Entry>,
     /// Entries due today or before, the earliest last.
     near: Vec<Entry>,
     today: u64,
     shift: u32,
     lists: Lists,
     ages: Lists,
-    far: BinaryHeap<Reverse<Far>>,
+    far: BinaryHeap<Reverse<Entry>>,
     /// When the lists for days must be looked after: the beginning of the first age with a list, or
     /// the day of the first entry in the heap if that is earlier; `u64::MAX` if there is neither.
     /// After today.
@@ -60,6 +65,8 @@ struct DayCounts {
 impl Events {
     pub(crate) fn new() -> Self {
         Self {
+            latest: Entry::last(Instant::ZERO),
+            next_round: Vec::new(),
             near: Vec::new(),
             today: 0,
             shift: FIRST_SHIFT,
@@ -73,7 +80,7 @@ impl Events {
 
     #[inline(always)]
     pub(crate) fn push(&mut self, entry: Entry) {
-        let day = self.day(entry.key);
+        let day = self.day(entry);
         if day <= self.today {
             self.push_near(entry);
         } else if day - self.today < DAYS {
@@ -83,37 +90,79 @@ impl Events {
         }
     }
 
+    /// Puts the next entry of the subject of the latest one in: at the same time it follows at
+    /// once.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, entry: Entry) {
+        if entry.at <= self.latest.at { self.near.push(entry) } else { self.push(entry) }
+    }
+
     /// Takes the earliest out if it is due by `until`.
     #[inline(always)]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Entry> {
-        if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) }
+        if !self.next_round.is_empty() {
+            self.begin_round();
+        }
+        let first = if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) };
+        if let Some(first) = first {
+            self.latest = if first.at > self.latest.at { first } else { self.latest.max(first) };
+        }
+        first
+    }
+
+    /// The last in their order of the entries of this time that have been taken out, of those that
+    /// were made before it.
+    pub(crate) fn latest(&self) -> Entry {
+        self.latest
+    }
+
+    /// Everything up to this time has been taken out.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        self.latest = self.latest.max(Entry::last(now));
+    }
+
+    /// Begins the next round if nothing is left of this one.
+    #[cold]
+    fn begin_round(&mut self) {
+        if self.near.last().is_none_or(|first| first.at > self.latest.at) {
+            self.latest = Entry::last(self.latest.at);
+            self.next_round.sort_unstable_by_key(|entry| Reverse(*entry));
+            self.near.append(&mut self.next_round);
+        }
     }
 
     #[inline]
     fn pop_near(&mut self, until: Instant) -> Option<Entry> {
-        self.near.pop_if(|entry| entry.key.at() <= until)
+        self.near.pop_if(|entry| entry.at <= until)
     }
 
     /// When the earliest is due.
     pub(crate) fn next(&self) -> Option<Instant> {
-        let first = self.near.last().map(|entry| entry.key).or_else(|| {
+        if let Some(made_now) = self.next_round.first() {
+            return Some(made_now.at);
+        }
+        let first = self.near.last().copied().or_else(|| {
             let day = self.lists.next_day(self.today).and_then(|day| self.lists.first(day));
             let age = self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(age));
-            let far = self.far.peek().map(|Reverse(Far(entry))| entry.key);
+            let far = self.far.peek().map(|Reverse(entry)| *entry);
             [day, age, far].into_iter().flatten().min()
         });
-        first.map(Key::at)
+        first.map(|entry| entry.at)
     }
 
     #[inline]
-    fn day(&self, key: Key) -> u64 {
-        key.at().as_nanos() >> self.shift
+    fn day(&self, entry: Entry) -> u64 {
+        entry.at.as_nanos() >> self.shift
     }
 
     #[inline(never)]
     fn push_near(&mut self, entry: Entry) {
+        if entry.at <= self.latest.at {
+            self.next_round.push(entry);
+            return;
+        }
         self.seen.near = self.seen.near.saturating_add(1);
-        let later = |known: &Entry| known.key > entry.key;
+        let later = |known: &Entry| *known > entry;
         if self.near.last().is_none_or(later) {
             self.near.push(entry);
         } else {
@@ -131,7 +180,7 @@ impl Events {
             self.ages.push(age, entry);
         } else {
             self.far_day = self.far_day.min(day);
-            self.far.push(Reverse(Far(entry)));
+            self.far.push(Reverse(entry));
         }
     }
 
@@ -156,7 +205,7 @@ impl Events {
         self.today = day;
         self.seen.days += 1;
         if let Some(only) = self.lists.take_only(day) {
-            if only.key.at() <= until {
+            if only.at <= until {
                 return Some(only);
             }
             self.near.push(only);
@@ -186,11 +235,11 @@ impl Events {
         match self.near.as_mut_slice() {
             [_] => return,
             [first, second] => {
-                if first.key < second.key {
+                if *first < *second {
                     core::mem::swap(first, second);
                 }
             }
-            all => all.sort_unstable_by_key(|entry| Reverse(entry.key)),
+            all => all.sort_unstable_by_key(|entry| Reverse(*entry)),
         }
         self.seen.near = self.seen.near.saturating_add(saturating::<u32>(self.near.len()));
     }
@@ -200,19 +249,19 @@ impl Events {
         let age = self.today >> AGE_SHIFT;
         let mut come = Vec::new();
         self.ages.take(age, &mut come);
-        while let Some(Reverse(Far(entry))) = self.far.peek()
-            && self.day(entry.key) - self.today < DAYS
+        while let Some(Reverse(entry)) = self.far.peek()
+            && self.day(*entry) - self.today < DAYS
         {
-            come.extend(self.far.pop().map(|Reverse(Far(entry))| entry));
+            come.extend(self.far.pop().map(|Reverse(entry)| entry));
         }
         for entry in come {
-            match self.day(entry.key) {
+            match self.day(entry) {
                 day if day <= self.today => self.near.push(entry),
                 day => self.lists.push(day, entry),
             }
         }
         let next_age = self.ages.next_day(age).map_or(u64::MAX, |age| age << AGE_SHIFT);
-        let next = self.far.peek().map_or(u64::MAX, |Reverse(Far(next))| self.day(next.key));
+        let next = self.far.peek().map_or(u64::MAX, |Reverse(next)| self.day(*next));
         self.far_day = next_age.min(next);
     }
 
@@ -243,7 +292,7 @@ impl Events {
         while let Some(age) = self.ages.next_day(self.today >> AGE_SHIFT) {
             self.ages.take(age, &mut all);
         }
-        all.extend(self.far.drain().map(|Reverse(Far(entry))| entry));
+        all.extend(self.far.drain().map(|Reverse(entry)| entry));
         self.far_day = u64::MAX;
         // The beginning of today, in days of the new length.
         self.today = (self.today << self.shift) >> shift;
@@ -364,30 +413,14 @@ impl Lists {
     }
 
     /// The earliest of a day's entries.
-    fn first(&self, day: u64) -> Option<Key> {
+    fn first(&self, day: u64) -> Option<Entry> {
         let mut at = *self.first.get(index(day % DAYS))?;
-        let mut earliest: Option<Key> = None;
+        let mut earliest: Option<Entry> = None;
         while let Some(cell) = self.cells.get(index(u64::from(at))) {
-            earliest = Some(earliest.map_or(cell.entry.key, |key| key.min(cell.entry.key)));
+            earliest = Some(earliest.map_or(cell.entry, |known| known.min(cell.entry)));
             at = cell.next;
         }
         earliest
-    }
-}
-
-/// An entry in the heap, ordered by its key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Far(Entry);
-
-impl Ord for Far {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.key.cmp(&other.0.key)
-    }
-}
-
-impl PartialOrd for Far {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -400,9 +433,9 @@ fn index(x: u64) -> usize {
 mod tests {
     use super::*;
     use crate::LinkId;
-    use crate::engine::event::EngineEvent;
+    use crate::engine::event::{EngineEvent, Turn};
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     /// Distances from now to push at, over all magnitudes, with many ties; each with how many to
     /// take out afterwards.
@@ -412,50 +445,57 @@ mod tests {
         prop::collection::vec(step, 1..4000)
     }
 
+    fn entry(at: u64, name: &str, id: u32) -> Entry {
+        Entry::new(Instant::from_nanos(at), Turn::of(name), EngineEvent::Arrival(LinkId(id)))
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
         #[test]
         fn in_the_total_order(steps in steps()) {
-            let (mut events, mut plain) = (Events::new(), BTreeMap::new());
+            let (mut events, mut plain) = (Events::new(), BTreeSet::new());
             let mut now = 0;
-            for (serial, (delay, ahead, pops)) in (0..).zip(steps) {
-                let id = LinkId(saturating::<u32>(serial));
-                let key = Key::new(Instant::from_nanos(now + delay), serial);
-                events.push(Entry { key, event: EngineEvent::Arrival(id) });
-                plain.insert(key, id);
+            // Time and round of the latest entry.
+            let mut latest = (Instant::ZERO, 0);
+            for (id, (delay, ahead, pops)) in (0..).zip(steps) {
+                let entry = entry(now + delay, &format!("{}", id % 7), id);
+                events.push(entry);
+                let round = if entry.at == latest.0 { latest.1 + 1 } else { 0 };
+                plain.insert((entry.at, round, entry));
                 for _ in 0..pops {
-                    prop_assert_eq!(events.next(), plain.keys().next().map(|key| key.at()));
+                    prop_assert_eq!(events.next(), plain.first().map(|(at, ..)| *at));
                     let until = Instant::from_nanos(now + ahead);
-                    let due = plain.first_entry().filter(|first| first.key().at() <= until);
-                    let due = due.map(std::collections::btree_map::OccupiedEntry::remove_entry);
+                    let due = plain.first().copied().filter(|(at, ..)| *at <= until);
+                    if let Some(due) = due {
+                        plain.remove(&due);
+                        latest = (due.0, due.1);
+                    }
                     let popped = events.pop(until);
-                    prop_assert_eq!(popped.map(|entry| (entry.key, entry.event)), due.map(|(k, id)| (k, EngineEvent::Arrival(id))));
-                    now = popped.map_or(until.as_nanos(), |entry| entry.key.at().as_nanos());
+                    prop_assert_eq!(popped, due.map(|(.., entry)| entry));
+                    now = popped.map_or(until.as_nanos(), |entry| entry.at.as_nanos());
                 }
             }
             let end = Instant::from_nanos(u64::MAX);
-            while let Some((key, _)) = plain.pop_first() {
-                prop_assert_eq!(events.pop(end).map(|entry| entry.key), Some(key));
+            while let Some((.., first)) = plain.pop_first() {
+                prop_assert_eq!(events.pop(end), Some(first));
             }
             prop_assert!(events.pop(end).is_none() && events.next().is_none());
         }
     }
 
     /// Pushes `entries` entries, pops them in turn and pushes each again a `period` later. Returns
-    /// the final shift of a day, and the keys in the order in which they came out.
-    fn after_turning(entries: u32, period: u64) -> (u32, Vec<Key>) {
+    /// the final shift of a day, and the entries in the order in which they came out.
+    fn after_turning(entries: u32, period: u64) -> (u32, Vec<Entry>) {
         let mut events = Events::new();
         let mut out = Vec::new();
         for i in 0..entries {
-            let at = Instant::from_nanos(u64::from(i) * period / u64::from(entries));
-            events.push(Entry { key: Key::new(at, u64::from(i)), event: EngineEvent::Loopback });
+            events.push(entry(u64::from(i) * period / u64::from(entries), "", i));
         }
-        for serial in u64::from(entries)..200_000 {
-            let Some(entry) = events.pop(Instant::from_nanos(u64::MAX)) else { break };
-            out.push(entry.key);
-            let at = Instant::from_nanos(entry.key.at().as_nanos() + period);
-            events.push(Entry { key: Key::new(at, serial), event: EngineEvent::Loopback });
+        for id in entries..200_000 {
+            let Some(first) = events.pop(Instant::from_nanos(u64::MAX)) else { break };
+            out.push(first);
+            events.push(entry(first.at.as_nanos() + period, "", id));
         }
         (events.shift, out)
     }

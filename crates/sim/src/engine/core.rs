@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
+use super::ahead::{Came, HopsSeen, Leg, NO_LEG};
 use super::arena::{Arena, Slot};
 use super::calendar::Events;
-use super::event::{EngineEvent, Entry, Key};
+use super::event::{EngineEvent, Entry, MOST_AGENTS, NEVER, Turn};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
-use crate::link::{Copies, DelayedEvent, FarEnd, Impairment, Link, LinkStats, OnLinks, PacketCount};
+use crate::link::{Copies, DelayedEvent, FarEnd, Feeder, Impairment, Link, LinkStats, OnLinks, PacketCount};
 use crate::loss::Hit;
 use crate::network::MakeQueue;
 use crate::packet::{Header, Outgoing};
@@ -24,26 +25,32 @@ use tfrc_units::Ecn;
 #[derive(Debug)]
 pub(crate) struct Core<P> {
     pub(crate) now: Instant,
-    pub(crate) hops: u64,
+    pub(super) hops: u64,
     pub(crate) stranded: u64,
     pub(crate) timers: Timers,
-    pub(crate) tracing: Tracing,
+    tracing: Tracing,
     pub(crate) records: Vec<TraceRecord>,
     pub(crate) copies: Vec<PacketCopy<P>>,
     pub(crate) events: Events,
     pub(crate) packets: Arena<P>,
-    links: Vec<Link>,
-    on_links: OnLinks,
+    pub(super) links: Vec<Link>,
+    pub(super) on_links: OnLinks,
     /// Packets from a node to itself.
     loopback: Link,
-    routes: Routes,
+    pub(super) routes: Routes,
     /// By node and port.
     ports: Vec<Vec<Port<P>>>,
     /// Packets that links have dropped, by the node and port of their sender.
     dropped: Vec<Vec<PacketCount>>,
     pub(crate) drop_log: DropLog,
-    next_event: u64,
+    /// The turn of the first port of each node, in the order of events.
+    turns: Vec<Turn>,
     next_packet: u64,
+    /// By the sending node, then by the receiving one: see [`Self::leg`].
+    pub(super) legs: [Vec<Leg>; 2],
+    /// Links from whose far ends packets may go on without an event there.
+    pub(super) ahead: Vec<LinkId>,
+    pub(super) hops_seen: HopsSeen,
 }
 
 #[derive(Debug)]
@@ -61,7 +68,7 @@ pub(crate) enum DueNotice {
 
 impl<P> Core<P> {
     pub(crate) fn new(
-        nodes: usize,
+        nodes: &[String],
         links: &[LinkSpec],
         routes: Routes,
         seed: Seed,
@@ -83,11 +90,14 @@ impl<P> Core<P> {
             on_links: OnLinks::default(),
             loopback: Link::new(&loopback, seed, None),
             routes,
-            ports: (0..nodes).map(|_| Vec::new()).collect(),
-            dropped: (0..nodes).map(|_| Vec::new()).collect(),
+            ports: nodes.iter().map(|_| Vec::new()).collect(),
+            dropped: nodes.iter().map(|_| Vec::new()).collect(),
             drop_log: DropLog::default(),
-            next_event: 0,
+            turns: nodes.iter().map(|name| Turn::of(name)).collect(),
             next_packet: 0,
+            legs: [vec![NO_LEG; nodes.len()], vec![NO_LEG; nodes.len()]],
+            ahead: Vec::new(),
+            hops_seen: HopsSeen::Needed,
         };
         for i in (0..).map(LinkId).take(links.len()) {
             core.queue_change(i);
@@ -107,7 +117,22 @@ impl<P> Core<P> {
         self.link(id).map(|link| link.queue_state(&self.on_links, self.now))
     }
 
+    /// Everything due by `until` has been handled.
+    pub(crate) fn reach_time(&mut self, until: Instant) {
+        self.now = self.now.max(until);
+        self.events.settle(self.now);
+    }
+
+    pub(crate) fn set_tracing(&mut self, tracing: Tracing) {
+        if tracing == Tracing::Keep {
+            self.see_all_hops();
+        }
+        self.tracing = tracing;
+    }
+
     pub(crate) fn set_rate(&mut self, id: LinkId, rate: Rate) {
+        self.bar(id);
+        self.see_all(id);
         if let Some(link) = self.links.get_mut(id.index()) {
             link.set_rate(&mut self.on_links, self.now, rate);
             requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
@@ -138,8 +163,12 @@ impl<P> Core<P> {
     }
 
     pub(crate) fn attach(&mut self, node: NodeId, agent: AgentId) -> Result<Address, UnknownNode> {
+        if agent.0 >= MOST_AGENTS {
+            return Err(UnknownNode(node));
+        }
         let address = self.open(node, Port::Agent(agent))?;
-        self.timers.add_agent();
+        let turn = self.turns.get(node.index()).ok_or(UnknownNode(node))?;
+        self.timers.add_agent(turn.numbered(address.port.wrapping_mul(TIMERS)));
         Ok(address)
     }
 
@@ -164,9 +193,9 @@ impl<P> Core<P> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn set_timer(&mut self, agent: AgentId, key: TimerKey, at: Instant) {
-        let serial = self.serial();
-        self.timers.set(agent, key, at.max(self.now), serial, &mut self.events);
+        self.timers.set(agent, key, at.max(self.now), &mut self.events);
     }
 
     /// The packet is at its destination node, and not for an agent.
@@ -186,35 +215,61 @@ impl<P> Core<P> {
 
     /// Sends a packet on its way from a node that is not its destination.
     #[inline(always)]
-    fn forward(&mut self, node: NodeId, slot: Slot) {
-        let serial = self.serial();
+    fn forward(&mut self, node: NodeId, slot: Slot, came: Came) {
+        let Some(Packet { header, .. }) = self.packets.get(slot) else { return };
+        let Leg { first, then, .. } = self.leg(node, header.dst.node, came);
+        if then != LinkId::NONE {
+            return self.carry(first, then, slot);
+        }
+        if let Some(Link { feeder: Feeder::One(_), .. }) = self.link(first) {
+            self.bar(first);
+        }
         let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
-        let hop = self.routes.next(node, header.dst.node);
-        let what = match hop.and_then(|id| Some((id, self.links.get_mut(id.index())?))) {
-            None => {
-                self.stranded = self.stranded.saturating_add(1);
-                Happening::Stranded
-            }
-            Some((id, link)) => match link.offer(&mut self.on_links, self.now, serial, slot, header) {
-                Ok(()) => {
-                    if !link.is_plain() {
-                        self.joined(id, slot);
-                        return;
-                    }
-                    if link.pending == Key::NEVER {
-                        requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
-                    }
-                    self.record_of(slot, Happening::Joined(id));
-                    return;
+        let Some(link) = self.links.get_mut(first.index()) else { return self.strand_on_the_way(slot) };
+        match link.offer(&mut self.on_links, self.now, slot, header) {
+            Ok(arrives) => {
+                if !link.is_plain() {
+                    return self.joined(first, slot);
                 }
-                Err(cause) => Happening::Dropped(id, cause),
-            },
-        };
-        let header = *header;
-        self.packets.discard(slot);
-        match what {
-            Happening::Dropped(id, cause) => self.count_dropped(&header, id, cause),
-            other => self.record(&header, other),
+                queue_first(link, arrives, EngineEvent::Arrival(first), &mut self.events);
+                self.record_of(slot, Happening::Joined(first));
+            }
+            Err(cause) => self.drop_packet(slot, first, cause),
+        }
+    }
+
+    /// Puts a packet on a link and on the line behind it.
+    #[inline(always)]
+    fn carry(&mut self, first: LinkId, then: LinkId, slot: Slot) {
+        let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
+        let size = header.size;
+        let Some(link) = self.links.get_mut(first.index()) else { return };
+        match link.offer_through(&self.on_links, self.now, slot, header, then) {
+            Ok(arrives) => {
+                let Some(line) = self.links.get_mut(then.index()) else { return };
+                let arrives = line.plan(&mut self.on_links, arrives, slot, size);
+                queue_first(line, arrives, EngineEvent::Arrival(then), &mut self.events);
+            }
+            Err(cause) => self.drop_packet(slot, first, cause),
+        }
+    }
+
+    /// There is no route for a packet.
+    #[cold]
+    fn strand_on_the_way(&mut self, slot: Slot) {
+        if let Some(Packet { header, .. }) = self.packets.get(slot) {
+            let header = *header;
+            self.packets.discard(slot);
+            self.strand(&header);
+        }
+    }
+
+    /// A link has not taken a packet.
+    fn drop_packet(&mut self, slot: Slot, link: LinkId, cause: DropCause) {
+        if let Some(Packet { header, .. }) = self.packets.get(slot) {
+            let header = *header;
+            self.packets.discard(slot);
+            self.count_dropped(&header, link, cause);
         }
     }
 
@@ -234,13 +289,10 @@ impl<P> Core<P> {
     }
 
     fn loop_back(&mut self, slot: Slot) {
-        let serial = self.serial();
         let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
         // Its queue has no limit and it loses nothing.
-        if self.loopback.offer(&mut self.on_links, self.now, serial, slot, header).is_ok()
-            && self.loopback.pending == Key::NEVER
-        {
-            requeue(&mut self.loopback, &self.on_links, EngineEvent::Loopback, &mut self.events);
+        if let Ok(arrives) = self.loopback.offer(&mut self.on_links, self.now, slot, header) {
+            queue_first(&mut self.loopback, arrives, EngineEvent::Loopback, &mut self.events);
         }
     }
 
@@ -254,17 +306,11 @@ impl<P> Core<P> {
     }
 
     fn queue_change(&mut self, id: LinkId) {
-        let next = self.links.get(id.index()).and_then(Link::next_change);
-        if let Some(at) = next {
-            let key = Key::new(at, self.serial());
-            self.events.push(Entry { key, event: EngineEvent::Change(id) });
+        if let Some(link) = self.links.get(id.index())
+            && let Some(at) = link.next_change()
+        {
+            self.events.push(Entry::new(at, link.turn, EngineEvent::Change(id)));
         }
-    }
-
-    fn serial(&mut self) -> u64 {
-        let serial = self.next_event;
-        self.next_event = self.next_event.wrapping_add(1);
-        serial
     }
 
     /// A packet has joined a link that is not plain, which may have dropped others for it.
@@ -322,7 +368,7 @@ impl<P: Clone> Core<P> {
         if dst.node == src.node {
             self.loop_back(slot);
         } else {
-            self.forward(src.node, slot);
+            self.forward(src.node, slot, Came::Sent);
         }
     }
 
@@ -353,26 +399,27 @@ impl<P: Clone> Core<P> {
     #[inline]
     pub(crate) fn advance(&mut self, until: Instant) -> Option<DueNotice> {
         loop {
-            let Entry { key, event } = self.events.pop(until)?;
-            self.now = key.at();
+            let entry = self.events.pop(until)?;
+            let (at, event) = (entry.at, entry.event());
+            self.now = at;
             match event {
                 EngineEvent::Arrival(id) => {
                     let Some(link) = self.links.get_mut(id.index()) else { continue };
-                    if link.pending != key {
+                    if link.pending != at {
                         continue;
                     }
                     let node = link.to;
                     let packet = if link.is_plain() {
                         take_due(link, &self.on_links, event, &mut self.events)
                     } else {
-                        self.step(id, key)
+                        self.step(id)
                     };
                     let Some(packet) = packet else { continue };
                     self.hops = self.hops.wrapping_add(1);
                     self.record_of(packet, Happening::Crossed(id));
                     let Some(Packet { header, .. }) = self.packets.get(packet) else { continue };
                     if header.dst.node != node {
-                        self.forward(node, packet);
+                        self.forward(node, packet, Came::Brought);
                     } else if let Some(due) = self.receive(packet) {
                         return Some(due);
                     }
@@ -385,7 +432,7 @@ impl<P: Clone> Core<P> {
                     self.queue_change(id);
                 }
                 EngineEvent::Loopback => {
-                    if self.loopback.pending != key {
+                    if self.loopback.pending != at {
                         continue;
                     }
                     let Some(packet) = take_due(&mut self.loopback, &self.on_links, event, &mut self.events)
@@ -397,7 +444,7 @@ impl<P: Clone> Core<P> {
                     }
                 }
                 EngineEvent::Timer(agent, timer) => {
-                    if self.timers.came_up(agent, timer, key, &mut self.events) {
+                    if self.timers.came_up(agent, timer, at, &mut self.events) {
                         return Some(DueNotice::Timer(agent, timer));
                     }
                 }
@@ -405,30 +452,28 @@ impl<P: Clone> Core<P> {
         }
     }
 
-    /// Lets happen what stands at `key` on a link that is not plain; gives the packet that goes on
-    /// from its far end.
+    /// Lets happen the next event that is due on a link that is not plain; gives the packet that
+    /// goes on from its far end.
     #[cold]
-    fn step(&mut self, id: LinkId, key: Key) -> Option<Slot> {
-        let (now, serial) = (self.now, self.serial());
+    fn step(&mut self, id: LinkId) -> Option<Slot> {
         let link = self.links.get_mut(id.index())?;
-        let arrived = match link.due(&mut self.on_links, now, key)? {
-            DelayedEvent::Late(slot) => Some(slot),
-            DelayedEvent::Reached(slot) => self.reach(id, slot, serial),
-            DelayedEvent::Taken(marked) => {
+        let arrived = match link.due(&mut self.on_links, self.now) {
+            Some(DelayedEvent::Late(slot)) => Some(slot),
+            Some(DelayedEvent::Reached(slot)) => self.reach(id, slot),
+            Some(DelayedEvent::Taken(marked)) => {
                 self.taken(id, marked);
                 None
             }
+            None => None,
         };
         let link = self.links.get_mut(id.index())?;
-        link.pending = Key::NEVER;
+        link.pending = NEVER;
         requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
         arrived
     }
 
-    /// A packet has reached the far end of a link that is not plain. `serial` is for one packet
-    /// more.
-    fn reach(&mut self, id: LinkId, slot: Slot, serial: u64) -> Option<Slot> {
-        let later = self.serial();
+    /// A packet has reached the far end of a link that is not plain.
+    fn reach(&mut self, id: LinkId, slot: Slot) -> Option<Slot> {
         let link = self.links.get_mut(id.index())?;
         let header = &mut self.packets.get_mut(slot)?.header;
         let size = header.size;
@@ -437,12 +482,12 @@ impl<P: Clone> Core<P> {
             && let Some(Packet { header, payload }) = self.packets.get(slot).cloned()
             && let Some(copy) = self.packets.put(header, payload)
         {
-            link.add_copy(Key::new(self.now, serial), copy, size);
+            link.add_copy(self.now, copy, size);
         }
         match fate {
             Impairment::Arrives => Some(slot),
             Impairment::Late(extra) => {
-                link.hold_up(Key::new(self.now + extra, later), slot, size);
+                link.hold_up(self.now + extra, slot, size);
                 None
             }
             Impairment::Lost => {
@@ -469,22 +514,32 @@ impl<P: Clone> Core<P> {
 #[inline(always)]
 fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Slot> {
     let packet = link.take(all);
-    link.pending = Key::NEVER;
-    if let Some(key) = link.next_arrival(all) {
-        link.pending = key;
-        events.push(Entry { key, event });
+    let at = link.next_arrival(all);
+    link.pending = at;
+    if at != NEVER {
+        events.follow(Entry::new(at, link.turn, event));
     }
     packet
 }
 
+/// Puts the arrival of a packet that has joined a plain link into the event queue, if it is the
+/// first on the link.
+#[inline(always)]
+fn queue_first(link: &mut Link, arrives: Instant, event: EngineEvent, events: &mut Events) {
+    if link.pending == NEVER && arrives != NEVER {
+        link.pending = arrives;
+        events.push(Entry::new(arrives, link.turn, event));
+    }
+}
+
 /// Puts the link's next event into the event queue unless it is there.
 #[inline]
-fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) {
-    let next = link.next_event(all).unwrap_or(Key::NEVER);
+pub(super) fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) {
+    let next = link.next_event(all);
     if next != link.pending {
         link.pending = next;
-        if next != Key::NEVER {
-            events.push(Entry { key: next, event });
+        if next != NEVER {
+            events.push(Entry::new(next, link.turn, event));
         }
     }
 }
@@ -496,6 +551,9 @@ fn own_queue(spec: &LinkSpec, queues: &mut MakeQueue<'_>) -> Option<Box<dyn Disc
         _ => None,
     }
 }
+
+/// Timers of an agent: agents on one node have turns this many apart.
+const TIMERS: u32 = 4;
 
 #[inline]
 fn index(port: u32) -> usize {

@@ -1,5 +1,6 @@
 //! The engine: what happens next, and to whom.
 
+mod ahead;
 pub(crate) mod arena;
 mod calendar;
 mod core;
@@ -83,11 +84,13 @@ impl<P> Context<'_, P> {
 
     /// Sets a timer, in place of its old deadline if it had one. A time past means at once, after
     /// this call.
+    #[inline]
     pub fn set_timer(&mut self, key: TimerKey, at: Instant) {
         self.core.set_timer(self.id, key, at);
     }
 
     /// Stops a timer; harmless if it is not set.
+    #[inline]
     pub fn cancel_timer(&mut self, key: TimerKey) {
         self.core.timers.cancel(self.id, key);
     }
@@ -101,7 +104,7 @@ impl<P> Context<'_, P> {
 
 impl<A: Agent> Engine<A> {
     pub(crate) fn new(
-        nodes: usize,
+        nodes: &[String],
         links: &[LinkSpec],
         routes: Routes,
         seed: Seed,
@@ -208,7 +211,7 @@ impl<A: Agent> Engine<A> {
                 }
             }
         }
-        self.core.now = self.core.now.max(until);
+        self.core.reach_time(until);
     }
 
     /// Sends a packet from `from` at `now`, after everything due by then. A time past counts as the
@@ -256,10 +259,16 @@ impl<A: Agent> Engine<A> {
         self.core.route(from, to)
     }
 
+    /// Gives every hop of a packet an event of its own from now on, in place of the hops alone that
+    /// something depends on. It changes no result, only what the run costs: for tests of that.
+    pub fn see_all_hops(&mut self) {
+        self.core.see_all_hops();
+    }
+
     /// Packets that have crossed a link, over all links.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
-        self.core.hops
+        self.core.packet_hops()
     }
 
     /// Packets now on links: sent, and neither received nor dropped.
@@ -294,7 +303,7 @@ impl<A: Agent> Engine<A> {
 
     /// Starts or stops recording. Memory grows with every record kept.
     pub fn set_tracing(&mut self, tracing: Tracing) {
-        self.core.tracing = tracing;
+        self.core.set_tracing(tracing);
     }
 
     /// The records kept since the last call.

@@ -3,7 +3,7 @@
 use tfrc_units::{Instant, saturating};
 
 use super::calendar::Events;
-use super::event::{EngineEvent, Entry, Key};
+use super::event::{EngineEvent, Entry, NEVER, Turn};
 use crate::{AgentId, TimerKey};
 
 /// The timers of all agents.
@@ -13,87 +13,94 @@ use crate::{AgentId, TimerKey};
 /// deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    slots: Vec<[ArmedTimer; 4]>,
+    slots: Vec<AgentTimers>,
+}
+
+#[derive(Debug)]
+struct AgentTimers {
+    armed: [ArmedTimer; 4],
+    turn: Turn,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct ArmedTimer {
-    /// When it is due, or [`Key::NEVER`].
-    deadline: Key,
-    /// The entry in the event queue that stands for it, never later than the deadline, or
-    /// [`Key::NEVER`]; others are stale.
-    queued: Key,
+    /// When it is due, or [`NEVER`].
+    deadline: Instant,
+    /// The time of the entry in the event queue that stands for it, never later than the deadline,
+    /// or [`NEVER`]; others are stale.
+    queued: Instant,
 }
 
-const UNSET: ArmedTimer = ArmedTimer { deadline: Key::NEVER, queued: Key::NEVER };
+const UNSET: ArmedTimer = ArmedTimer { deadline: NEVER, queued: NEVER };
 
 impl Timers {
-    pub(crate) fn add_agent(&mut self) {
-        self.slots.push([UNSET; 4]);
+    pub(crate) fn add_agent(&mut self, turn: Turn) {
+        self.slots.push(AgentTimers { armed: [UNSET; 4], turn });
     }
 
-    #[inline]
-    pub(crate) fn set(
-        &mut self,
-        agent: AgentId,
-        key: TimerKey,
-        at: Instant,
-        serial: u64,
-        events: &mut Events,
-    ) {
-        let Some(slot) = self.slot(agent, key) else { return };
-        let deadline = Key::new(at, serial);
-        slot.deadline = deadline;
-        if slot.queued > deadline {
-            slot.queued = deadline;
-            events.push(Entry { key: deadline, event: EngineEvent::Timer(agent, key) });
+    #[inline(always)]
+    pub(crate) fn set(&mut self, agent: AgentId, key: TimerKey, at: Instant, events: &mut Events) {
+        let Some((slot, turn)) = self.slot(agent, key) else { return };
+        slot.deadline = at;
+        if slot.queued > at {
+            slot.queued = at;
+            push(events, Entry::new(at, turn, EngineEvent::Timer(agent, key)));
         }
     }
 
+    #[inline]
     pub(crate) fn cancel(&mut self, agent: AgentId, key: TimerKey) {
-        if let Some(slot) = self.slot(agent, key) {
-            slot.deadline = Key::NEVER;
+        if let Some((slot, _)) = self.slot(agent, key) {
+            slot.deadline = NEVER;
         }
     }
 
     pub(crate) fn deadline(&self, agent: AgentId, key: TimerKey) -> Option<Instant> {
         let slots = self.slots.get(agent.index())?;
-        let deadline = slots.get(key.index())?.deadline;
-        (deadline != Key::NEVER).then(|| deadline.at())
+        let deadline = slots.armed.get(key.index())?.deadline;
+        (deadline != NEVER).then_some(deadline)
     }
 
-    /// The entry `key` of this timer came up: whether the timer is due.
+    /// The entry at this time of this timer came up: whether the timer is due.
     #[inline]
-    pub(crate) fn came_up(&mut self, agent: AgentId, timer: TimerKey, key: Key, events: &mut Events) -> bool {
-        let Some(slot) = self.slot(agent, timer) else { return false };
-        if slot.queued != key {
+    pub(crate) fn came_up(
+        &mut self,
+        agent: AgentId,
+        timer: TimerKey,
+        at: Instant,
+        events: &mut Events,
+    ) -> bool {
+        let Some((slot, turn)) = self.slot(agent, timer) else { return false };
+        if slot.queued != at {
             return false;
         }
-        let deadline = core::mem::replace(&mut slot.deadline, Key::NEVER);
-        slot.queued = Key::NEVER;
-        if deadline == Key::NEVER || deadline <= key {
-            return deadline != Key::NEVER;
+        let deadline = core::mem::replace(&mut slot.deadline, NEVER);
+        slot.queued = NEVER;
+        if deadline == NEVER || deadline <= at {
+            return deadline != NEVER;
         }
         (slot.deadline, slot.queued) = (deadline, deadline);
-        events.push(Entry { key: deadline, event: EngineEvent::Timer(agent, timer) });
+        events.push(Entry::new(deadline, turn, EngineEvent::Timer(agent, timer)));
         false
     }
 
-    #[inline]
-    fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<&mut ArmedTimer> {
-        self.slots.get_mut(agent.index())?.get_mut(key.index())
+    #[inline(always)]
+    fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<(&mut ArmedTimer, Turn)> {
+        let AgentTimers { armed, turn } = self.slots.get_mut(agent.index())?;
+        Some((armed.get_mut(key.index())?, turn.numbered(key.number())))
     }
 }
 
+/// One copy for all agents.
+#[inline(never)]
+fn push(events: &mut Events, entry: Entry) {
+    events.push(entry);
+}
+
 impl TimerKey {
-    #[inline]
-    const fn index(self) -> usize {
-        match self {
-            Self::First => 0,
-            Self::Second => 1,
-            Self::Third => 2,
-            Self::Fourth => 3,
-        }
+    #[inline(always)]
+    fn index(self) -> usize {
+        saturating::<usize>(self.number())
     }
 }
 

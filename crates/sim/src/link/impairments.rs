@@ -8,7 +8,7 @@ use tfrc_units::{Duration, Ecn, Instant, Probability};
 
 use super::{FlowStats, Link, OnLinks, PacketCount, nanos};
 use crate::engine::arena::Slot;
-use crate::engine::event::Key;
+use crate::engine::event::NEVER;
 use crate::loss::Hit;
 use crate::loss::LossProcess;
 use crate::loss::{Loss, LossPlace};
@@ -29,15 +29,27 @@ pub(super) struct Extras {
     tail: Vec<LossProcess>,
     reorder: Option<(Probability, Duration, Stream)>,
     duplicate: Option<(Probability, Stream)>,
-    /// Packets that reached the far end and are held up there, and copies: when each goes on, and
-    /// its size.
-    late: BinaryHeap<Reverse<(Key, Slot, CopyKind, u32)>>,
+    /// Packets that reached the far end and are held up there, and copies, the next to go on first.
+    late: BinaryHeap<Reverse<LatePacket>>,
+    /// Number of packets that were put before the controller or were late.
+    numbered: u64,
     late_now: PacketCount,
     flows: Option<BTreeMap<FlowId, FlowStats>>,
     lost: PacketCount,
     corrupted: PacketCount,
     reordered: PacketCount,
     duplicated: PacketCount,
+}
+
+/// A packet that goes on from the far end at a time to come; those of one time in the order of
+/// their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct LatePacket {
+    at: Instant,
+    number: u64,
+    packet: Slot,
+    kind: CopyKind,
+    size: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,6 +122,7 @@ impl Extras {
             reorder: (!reorder.share.is_zero()).then(|| (reorder.share, reorder.extra, stream("reorder"))),
             duplicate: (!duplicate.is_zero()).then(|| (*duplicate, stream("duplicate"))),
             late: BinaryHeap::new(),
+            numbered: 0,
             late_now: PacketCount::default(),
             flows: (*flow_counts == FlowCounts::Keep).then(BTreeMap::new),
             lost: PacketCount::default(),
@@ -143,6 +156,12 @@ impl Extras {
         self.flows.iter().flatten().map(|(flow, stats)| (*flow, *stats)).collect()
     }
 
+    /// The next number for a packet.
+    fn number(&mut self) -> u64 {
+        self.numbered = self.numbered.wrapping_add(1);
+        self.numbered
+    }
+
     fn flow(&mut self, flow: FlowId) -> Option<&mut FlowStats> {
         self.flows.as_mut().map(|flows| flows.entry(flow).or_default())
     }
@@ -154,7 +173,6 @@ impl Link {
         &mut self,
         all: &mut OnLinks,
         now: Instant,
-        serial: u64,
         packet: Slot,
         header: &mut Header,
     ) -> Result<(), DropCause> {
@@ -162,9 +180,9 @@ impl Link {
         let marked = self.marked;
         let outcome = self.pass_head(now, header).and_then(|()| {
             if self.extras.as_ref().is_some_and(|extras| extras.hold.is_some()) {
-                self.hold_back(all, now, serial, packet, header)
+                self.hold_back(all, now, packet, header)
             } else {
-                self.enqueue(all, now, serial, packet, header)
+                self.enqueue(all, now, packet, header).map(|_| ())
             }
         });
         let by_queue = self.marked != marked || header.ecn != before;
@@ -211,13 +229,14 @@ impl Link {
         &mut self,
         all: &mut OnLinks,
         now: Instant,
-        serial: u64,
         packet: Slot,
         header: &mut Header,
     ) -> Result<(), DropCause> {
         let cost = self.cost(header.size);
         let idle = self.line.free() <= now;
-        let Some(hold) = self.extras.as_mut().and_then(|extras| extras.hold.as_mut()) else { return Ok(()) };
+        let Some(extras) = &mut self.extras else { return Ok(()) };
+        let serial = extras.number();
+        let Some(hold) = &mut extras.hold else { return Ok(()) };
         let waiting = hold.waiting();
         let at_once = idle && waiting.packets == 0;
         let full = match &self.queue {
@@ -258,7 +277,7 @@ impl Link {
             Next::Marked(held) => (held, Some(held.packet)),
             Next::Unmarked(held) => (held, None),
         };
-        self.transmit(all, now, held.arrived, held.serial, held.packet, held.size);
+        self.transmit(all, now, held.arrived, held.packet, held.size);
         mark
     }
 
@@ -286,35 +305,38 @@ impl Link {
 
     /// The earliest of: the first arrival, the line's next free moment with packets held back, the
     /// end of a delay.
-    pub(super) fn next_of_extras(&self, arrival: Option<Key>) -> Option<Key> {
-        [arrival, self.next_service(), self.next_late()].into_iter().flatten().min()
+    pub(super) fn next_of_extras(&self, arrival: Instant) -> Instant {
+        arrival.min(self.next_service()).min(self.next_late())
     }
 
-    fn next_service(&self) -> Option<Key> {
-        let one = self.extras.as_ref()?.hold.as_ref()?.any()?;
-        let at = self.line.next_start(one.arrived);
-        (at.as_nanos() < u64::MAX).then(|| Key::new(at, one.serial))
+    /// When the line takes the next packet from the controller, or [`NEVER`].
+    fn next_service(&self) -> Instant {
+        let one = self.extras.as_ref().and_then(|extras| extras.hold.as_ref()?.any());
+        one.map_or(NEVER, |one| self.line.next_start(one.arrived))
     }
 
-    fn next_late(&self) -> Option<Key> {
-        let Reverse((key, ..)) = self.extras.as_ref()?.late.peek()?;
-        Some(*key)
+    /// When the next packet that is held up at the far end goes on, or [`NEVER`].
+    fn next_late(&self) -> Instant {
+        let first = self.extras.as_ref().and_then(|extras| extras.late.peek());
+        first.map_or(NEVER, |Reverse(first)| first.at)
     }
 
-    /// Lets happen what stands at `key`.
-    pub(crate) fn due(&mut self, all: &mut OnLinks, now: Instant, key: Key) -> Option<DelayedEvent> {
-        if self.next_service() == Some(key) {
-            return Some(DelayedEvent::Taken(self.serve(all, now)));
-        }
-        if self.next_late() == Some(key) {
+    /// Lets happen one of the events that are due at `now`. A packet goes on from the far end
+    /// before another reaches it, so that a copy follows its original at once; the line takes a
+    /// packet last.
+    pub(crate) fn due(&mut self, all: &mut OnLinks, now: Instant) -> Option<DelayedEvent> {
+        if self.next_late() <= now {
             let extras = self.extras.as_mut()?;
-            let Reverse((_, packet, kind, size)) = extras.late.pop()?;
+            let Reverse(LatePacket { packet, kind, size, .. }) = extras.late.pop()?;
             if kind == CopyKind::Original {
                 extras.late_now = extras.late_now.minus(PacketCount { packets: 1, bytes: u64::from(size) });
             }
             return Some(DelayedEvent::Late(packet));
         }
-        self.take(all).map(DelayedEvent::Reached)
+        if self.next_arrival(all) <= now {
+            return self.take(all).map(DelayedEvent::Reached);
+        }
+        (self.next_service() <= now).then(|| DelayedEvent::Taken(self.serve(all, now)))
     }
 
     /// A packet has reached the far end. A mark is set in its header.
@@ -348,20 +370,24 @@ impl Link {
         end
     }
 
-    /// Holds a packet up until `key`.
-    pub(crate) fn hold_up(&mut self, key: Key, packet: Slot, size: u32) {
+    /// Holds a packet up until `at`.
+    pub(crate) fn hold_up(&mut self, at: Instant, packet: Slot, size: u32) {
         if let Some(extras) = &mut self.extras {
             extras.reordered.add(size);
             extras.late_now.add(size);
-            extras.late.push(Reverse((key, packet, CopyKind::Original, size)));
+            let number = extras.number();
+            let kind = CopyKind::Original;
+            extras.late.push(Reverse(LatePacket { at, number, packet, kind, size }));
         }
     }
 
-    /// Lets a copy go on at `key`.
-    pub(crate) fn add_copy(&mut self, key: Key, packet: Slot, size: u32) {
+    /// Lets a copy go on at `at`.
+    pub(crate) fn add_copy(&mut self, at: Instant, packet: Slot, size: u32) {
         if let Some(extras) = &mut self.extras {
             extras.duplicated.add(size);
-            extras.late.push(Reverse((key, packet, CopyKind::Copy, size)));
+            let number = extras.number();
+            let kind = CopyKind::Copy;
+            extras.late.push(Reverse(LatePacket { at, number, packet, kind, size }));
         }
     }
 }

@@ -98,6 +98,23 @@ impl Transmitter {
         self.free
     }
 
+    /// The part of a nanosecond by which the last packet leaves later than [`Self::free`] says.
+    #[inline(always)]
+    pub(crate) fn rest(&self) -> f64 {
+        self.rest
+    }
+
+    /// Returns true if the end of a transmission is known as soon as it is asked for and comes
+    /// soon: at a constant rate of 8 kbit/s or more.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.trace.is_none() && self.ns_per_byte <= SLOWEST
+    }
+
+    /// Goes back to the end of an earlier transmission, with its part of a nanosecond.
+    pub(crate) fn go_back(&mut self, free: Instant, rest: f64) {
+        (self.free, self.rest) = (free, rest);
+    }
+
     /// Nanoseconds a byte takes, by a trace in the mean: zero at an infinite rate, infinity at
     /// none.
     #[inline]
@@ -113,6 +130,10 @@ impl Transmitter {
         *self = Self { free: busy_until, ..Self::new(rate) };
     }
 }
+
+/// Nanoseconds a byte takes at 8 kbit/s. Four gigabytes of it take 50 days, which no sum of times
+/// feels.
+const SLOWEST: f64 = 1e6;
 
 /// From here on to its double all floats are integers, one apart.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;

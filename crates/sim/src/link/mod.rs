@@ -10,6 +10,7 @@
 //! `Extras` holds what few links have: losses, markers, reordering, copies, CoDel, counts of
 //! flows. A link without them is *plain*, and pays nothing for them.
 
+mod ahead;
 mod delivery;
 mod impairments;
 mod line;
@@ -18,31 +19,36 @@ mod stats;
 
 use std::sync::Arc;
 
-use tfrc_units::{Duration, Ecn, Instant, Rate};
+use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 
 use crate::engine::arena::Slot;
-use crate::engine::event::Key;
+use crate::engine::event::{NEVER, Turn};
 use crate::network::RateChange;
 use crate::packet::{FlowId, Header};
 use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
 use crate::trace::DropCause;
-use crate::{LinkSpec, NodeId, Seed};
+use crate::{LinkId, LinkSpec, NodeId, Seed};
+pub(crate) use ahead::Feeder;
+use ahead::{Ahead, Passing};
 use delivery::Cursor;
 pub use delivery::{DeliveryTrace, OPPORTUNITY_BYTES, TraceError, TraceErrorKind};
 use impairments::Extras;
 pub(crate) use impairments::{Copies, DelayedEvent, FarEnd, Impairment};
 use line::{Transmission, Transmitter};
 pub(crate) use ring::OnLinks;
-use ring::{LastSeen, Popped, Ring};
+use ring::{LastSeen, OnLink, Popped, Ring};
 pub use stats::{FlowStats, LinkStats, PacketCount};
 
 #[derive(Debug)]
 pub(crate) struct Link {
+    pub(crate) from: NodeId,
     pub(crate) to: NodeId,
-    /// The key under which the engine's event queue holds this link, or [`Key::NEVER`]; an entry
-    /// with any other key is stale.
-    pub(crate) pending: Key,
+    /// The time at which the engine's event queue holds this link, or [`NEVER`]; an entry with any
+    /// other time is stale.
+    pub(crate) pending: Instant,
+    /// The link's place in the order of events at one time.
+    pub(crate) turn: Turn,
     delay: Duration,
     line: Transmitter,
     queue: Policy,
@@ -65,18 +71,30 @@ pub(crate) struct Link {
     /// Waiting times of all accepted packets, those to come included.
     waited_ns: u128,
     extras: Option<Box<Extras>>,
+    /// The link's arrivals are certain, see [`Link::is_certain`].
+    certain: bool,
+    /// All packets on the link, where some of them go on without an event at its far end.
+    ahead: Option<Box<Ahead>>,
+    /// Where packets with a time to come are put on this line from.
+    pub(crate) feeder: Feeder,
 }
 
 impl Link {
     pub(crate) fn new(spec: &LinkSpec, seed: Seed, own: Option<Box<dyn Discipline>>) -> Self {
+        let extras = Extras::new(spec, seed, own);
+        let line = match &spec.trace {
+            Some(trace) => Transmitter::traced(Cursor::new(Arc::clone(trace))),
+            None => Transmitter::new(spec.rate),
+        };
+        let plain = extras.is_none() && spec.changes.is_empty();
         Self {
+            from: spec.from,
             to: spec.to,
-            pending: Key::NEVER,
+            pending: NEVER,
+            turn: Turn::of(&spec.name),
             delay: spec.delay,
-            line: match &spec.trace {
-                Some(trace) => Transmitter::traced(Cursor::new(Arc::clone(trace))),
-                None => Transmitter::new(spec.rate),
-            },
+            certain: plain && line.is_certain() && spec.delay > Duration::ZERO,
+            line,
             queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
@@ -88,7 +106,9 @@ impl Link {
             marked: PacketCount::default(),
             busy_ns: 0,
             waited_ns: 0,
-            extras: Extras::new(spec, seed, own),
+            extras,
+            ahead: None,
+            feeder: Feeder::Nothing,
         }
     }
 
@@ -99,22 +119,21 @@ impl Link {
         self.extras.is_none()
     }
 
-    /// A packet arrives at the link; `serial` orders its arrival at the far end among simultaneous
-    /// events. Its header may be marked.
+    /// A packet arrives at the link. Its header may be marked. Gives the time at which it reaches
+    /// the far end of a plain link, or [`NEVER`].
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
         all: &mut OnLinks,
         now: Instant,
-        serial: u64,
         packet: Slot,
         header: &mut Header,
-    ) -> Result<(), DropCause> {
+    ) -> Result<Instant, DropCause> {
         self.arrivals.add(header.size);
         if self.is_plain() {
-            self.enqueue(all, now, serial, packet, header)
+            self.enqueue(all, now, packet, header)
         } else {
-            self.offer_past_extras(all, now, serial, packet, header)
+            self.offer_past_extras(all, now, packet, header).map(|()| NEVER)
         }
     }
 
@@ -123,10 +142,18 @@ impl Link {
         &mut self,
         all: &mut OnLinks,
         now: Instant,
-        serial: u64,
         packet: Slot,
         header: &mut Header,
-    ) -> Result<(), DropCause> {
+    ) -> Result<Instant, DropCause> {
+        self.admit(all, now, header)?;
+        let on_line = self.transmit(all, now, now, packet, header.size);
+        self.accepted(now, on_line, header);
+        Ok(on_line.end + self.delay)
+    }
+
+    /// The decision of the queue on a packet that arrives.
+    #[inline(always)]
+    fn admit(&mut self, all: &OnLinks, now: Instant, header: &mut Header) -> Result<(), DropCause> {
         let size = header.size;
         match self.queue {
             Policy::Passive(Limit::Unlimited) => {}
@@ -144,13 +171,17 @@ impl Link {
                 self.ask_controller(all, now, header)?;
             }
         }
-        let on_line = self.transmit(all, now, now, serial, packet, size);
+        Ok(())
+    }
+
+    /// A packet has joined the queue.
+    #[inline(always)]
+    fn accepted(&mut self, now: Instant, on_line: Transmission, header: &Header) {
         if let Policy::Active(active) = &mut self.queue
             && on_line.start > now
         {
             active.accepted(header.precedence, on_line.start);
         }
-        Ok(())
     }
 
     /// Puts a packet that came at `arrived` behind all on the line.
@@ -160,15 +191,36 @@ impl Link {
         all: &mut OnLinks,
         now: Instant,
         arrived: Instant,
-        serial: u64,
         packet: Slot,
         size: u32,
+    ) -> Transmission {
+        let on_line = self.put_on_line(now, arrived, packet, size, LinkId::NONE);
+        let held = OnLink { on_line, arrives: arrived, rest: self.line.rest(), size, next: Slot::NONE };
+        self.ring.push_back(all, packet, held);
+        on_line
+    }
+
+    /// Counts a packet on the line, without a place in the ring.
+    #[inline(always)]
+    fn put_on_line(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        packet: Slot,
+        size: u32,
+        then: LinkId,
     ) -> Transmission {
         let on_line = self.line.transmit(now, size);
         self.busy_ns = self.busy_ns.wrapping_add(on_line.end.saturating_since(on_line.start).as_nanos());
         self.waited_ns += nanos(arrived, on_line.start);
         self.queued_bytes = self.queued_bytes.saturating_add(self.cost(size));
-        self.ring.push_back(all, packet, serial, on_line, size);
+        if let Some(ahead) = &mut self.ahead {
+            // One for each that comes: there are never more than were on the link at one time.
+            if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
+                self.queued_bytes = self.queued_bytes.saturating_sub(cost(self.granule, size));
+            }
+            ahead.push(Passing { on_line, size, slot: packet, then });
+        }
         on_line
     }
 
@@ -213,7 +265,20 @@ impl Link {
     /// to have left the line.
     #[inline]
     fn waiting_at_most(&self) -> Waiting {
-        Waiting { packets: self.ring.on_line(), bytes: self.queued_bytes }
+        let packets = match &self.ahead {
+            Some(ahead) => saturating::<u64>(ahead.on_line()),
+            None => self.ring.on_line(),
+        };
+        Waiting { packets, bytes: self.queued_bytes }
+    }
+
+    /// The times and the size of the first packet that is not known to have left the line.
+    #[inline]
+    fn sending(&self, all: &OnLinks) -> Option<(Transmission, u32)> {
+        match &self.ahead {
+            Some(ahead) => ahead.sending().map(|packet| (packet.on_line, packet.size)),
+            None => self.ring.sending(all).map(|held| (held.on_line, held.size)),
+        }
     }
 
     /// Returns true if a packet must be dropped because the queue has no room for it.
@@ -227,44 +292,42 @@ impl Link {
     /// packet.
     #[inline]
     fn waiting(&self, all: &OnLinks, now: Instant) -> Option<Waiting> {
-        let sending = self.ring.sending(all)?;
-        if self.line.is_traced() && sending.on_line.start > now {
-            return Some(self.waiting_at_most());
+        let (sending, size) = self.sending(all)?;
+        let most = self.waiting_at_most();
+        if self.line.is_traced() && sending.start > now {
+            return Some(most);
         }
         Some(Waiting {
-            packets: self.ring.on_line().saturating_sub(1),
-            bytes: self.queued_bytes.saturating_sub(self.cost(sending.size)),
+            packets: most.packets.saturating_sub(1),
+            bytes: most.bytes.saturating_sub(self.cost(size)),
         })
     }
 
     /// Bytes a packet takes in the queue.
     #[inline(always)]
     fn cost(&self, size: u32) -> u64 {
-        let (size, granule) = (u64::from(size), u64::from(self.granule));
-        if granule == 1 { size } else { size.div_ceil(granule).saturating_mul(granule) }
+        cost(self.granule, size)
     }
 
     /// When something happens on the link next: on a plain one, when a packet reaches the far end.
-    /// `None` if none is on its way, or the line stalls before it.
+    /// [`NEVER`] if none is on its way, or the line stalls before it.
     #[inline]
-    pub(crate) fn next_event(&self, all: &OnLinks) -> Option<Key> {
+    pub(crate) fn next_event(&self, all: &OnLinks) -> Instant {
         let arrival = self.next_arrival(all);
         if self.is_plain() { arrival } else { self.next_of_extras(arrival) }
     }
 
-    /// When the first packet of the ring reaches the far end.
+    /// When the first packet of the ring reaches the far end, or [`NEVER`].
     #[inline]
-    pub(crate) fn next_arrival(&self, all: &OnLinks) -> Option<Key> {
-        let first = self.ring.front(all)?;
-        let at = first.on_line.end + self.delay;
-        (at.as_nanos() < u64::MAX).then(|| Key::new(at, first.serial))
+    pub(crate) fn next_arrival(&self, all: &OnLinks) -> Instant {
+        self.ring.front(all).map_or(NEVER, |first| first.on_line.end + self.delay)
     }
 
     /// The packet that has reached the far end.
     #[inline]
     pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Slot> {
         let Popped { slot, size, place } = self.ring.pop_front(all)?;
-        if place == LastSeen::OnLine {
+        if place == LastSeen::OnLine && self.ahead.is_none() {
             self.unqueue(size);
         }
         Some(slot)
@@ -284,6 +347,7 @@ impl Link {
 
     /// Times the packets that have not begun by `now` anew, at another rate.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
+        self.certain = false;
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
@@ -310,26 +374,31 @@ impl Link {
     pub(crate) fn stats(&self, all: &OnLinks, now: Instant) -> LinkStats {
         let (mut queued, mut propagating) = (PacketCount::default(), PacketCount::default());
         let (mut busy_ns, mut waited_ns) = (self.busy_ns, self.waited_ns);
-        for held in self.ring.iter(all) {
-            let Transmission { start, end } = held.on_line;
-            if end <= now {
-                propagating.add(held.size);
-            } else {
-                queued.add(held.size);
+        let mut arrivals = self.arrivals;
+        self.for_each(all, |Transmission { start, end }, arrives, size| {
+            if arrives > now {
+                // On its way to this line.
+                arrivals = arrivals.minus(PacketCount { packets: 1, bytes: u64::from(size) });
+                busy_ns = busy_ns.wrapping_sub(end.saturating_since(start).as_nanos());
+                waited_ns -= nanos(arrives, start);
+            } else if end > now {
+                queued.add(size);
                 busy_ns = busy_ns.wrapping_sub(end.saturating_since(start.max(now)).as_nanos());
                 waited_ns -= nanos(now, start);
+            } else if end + self.delay > now {
+                propagating.add(size);
             }
-        }
+        });
         let (mut lost, mut corrupted, mut reordered, mut duplicated) = Default::default();
         if let Some(extras) = &self.extras {
             waited_ns += extras.held(now, &mut queued);
             propagating = propagating.plus(extras.late_now());
             (lost, corrupted, reordered, duplicated) = extras.tallies();
         }
-        let departures = self.arrivals.minus(lost).minus(self.overflowed).minus(queued);
+        let departures = arrivals.minus(lost).minus(self.overflowed).minus(queued);
         LinkStats {
             elapsed: now.saturating_since(Instant::ZERO),
-            arrivals: self.arrivals,
+            arrivals,
             lost,
             overflowed: self.overflowed,
             early: self.early,
@@ -349,9 +418,11 @@ impl Link {
     /// The state of the queue as of `now`.
     pub(crate) fn queue_state(&self, all: &OnLinks, now: Instant) -> QueueState {
         let mut waiting = PacketCount::default();
-        for held in self.ring.iter(all).filter(|held| held.on_line.start > now) {
-            waiting.add(held.size);
-        }
+        self.for_each(all, |on_line, arrives, size| {
+            if on_line.start > now && arrives <= now {
+                waiting.add(size);
+            }
+        });
         if let Some(extras) = &self.extras {
             extras.held(now, &mut waiting);
         }
@@ -363,13 +434,27 @@ impl Link {
         self.extras.as_ref().map_or_else(Vec::new, |extras| extras.flow_stats())
     }
 
+    /// Calls for each packet on the link, or on its way to it: its transmission, when it comes to
+    /// the link, if that may be a time to come, and its size.
+    fn for_each(&self, all: &OnLinks, mut each: impl FnMut(Transmission, Instant, u32)) {
+        match &self.ahead {
+            Some(ahead) => {
+                ahead.iter().for_each(|packet| each(packet.on_line, Instant::ZERO, packet.size));
+            }
+            None => self.ring.iter(all).for_each(|held| each(held.on_line, held.arrives, held.size)),
+        }
+    }
+
     #[inline]
     fn forget_departed(&mut self, all: &OnLinks, now: Instant) {
-        while let Some(held) = self.ring.sending(all)
-            && held.on_line.end <= now
+        while let Some((sending, size)) = self.sending(all)
+            && sending.end <= now
         {
-            self.ring.depart(all);
-            self.unqueue(held.size);
+            match &mut self.ahead {
+                Some(ahead) => ahead.depart(),
+                None => self.ring.depart(all),
+            }
+            self.unqueue(size);
         }
     }
 
@@ -377,6 +462,13 @@ impl Link {
     fn unqueue(&mut self, size: u32) {
         self.queued_bytes = self.queued_bytes.saturating_sub(self.cost(size));
     }
+}
+
+/// Bytes that a packet takes in a queue of such granules.
+#[inline(always)]
+fn cost(granule: u32, size: u32) -> u64 {
+    let (size, granule) = (u64::from(size), u64::from(granule));
+    if granule == 1 { size } else { size.div_ceil(granule).saturating_mul(granule) }
 }
 
 /// Nanoseconds from `a` to `b`, zero if `b` is earlier.

@@ -4,8 +4,11 @@
 //! number in the arena; a link's ring is a list through it. Rings of their own would each keep room
 //! for the most they ever held.
 
+use tfrc_units::Instant;
+
 use super::line::Transmission;
 use crate::engine::arena::Slot;
+
 /// The places of all packets on links.
 #[derive(Debug, Default)]
 pub(crate) struct OnLinks {
@@ -15,11 +18,14 @@ pub(crate) struct OnLinks {
 /// A packet on a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnLink {
-    pub(super) serial: u64,
     pub(super) on_line: Transmission,
+    /// When it came to the link: later than now on a private line that it has not reached yet.
+    pub(super) arrives: Instant,
+    /// The part of a nanosecond by which it leaves the line later still.
+    pub(super) rest: f64,
     pub(super) size: u32,
     /// The one behind it.
-    next: Slot,
+    pub(super) next: Slot,
 }
 
 /// The packets on one link.
@@ -66,16 +72,10 @@ impl Ring {
         Self { first: Slot::NONE, last: Slot::NONE, sending: Slot::NONE, departed: 0, len: 0 }
     }
 
+    /// Puts a packet behind the others; `held.next` is none.
     #[inline(always)]
-    pub(super) fn push_back(
-        &mut self,
-        all: &mut OnLinks,
-        slot: Slot,
-        serial: u64,
-        on_line: Transmission,
-        size: u32,
-    ) {
-        all.put(slot, OnLink { serial, on_line, size, next: Slot::NONE });
+    pub(super) fn push_back(&mut self, all: &mut OnLinks, slot: Slot, held: OnLink) {
+        all.put(slot, held);
         match all.get_mut(self.last) {
             Some(last) => last.next = slot,
             None => self.first = slot,
@@ -85,6 +85,33 @@ impl Ring {
         if self.sending == Slot::NONE {
             self.sending = slot;
         }
+    }
+
+    /// Takes the packets out that arrive at `from` or later, which are the last and have not left
+    /// the line. Gives them, and the one before them, if there is one.
+    pub(super) fn cut(&mut self, all: &mut OnLinks, from: Instant) -> (Vec<OnLink>, Option<OnLink>) {
+        let (mut kept, mut last, mut at) = (0, Slot::NONE, self.first);
+        while let Some(held) = all.get(at)
+            && held.arrives < from
+        {
+            kept += 1;
+            last = at;
+            at = held.next;
+        }
+        let out = core::iter::successors(all.get(at), |held| all.get(held.next)).copied().collect();
+        self.len = kept;
+        self.last = last;
+        if last == Slot::NONE {
+            self.first = Slot::NONE;
+        }
+        if self.departed >= kept {
+            self.sending = Slot::NONE;
+        }
+        let before = all.get_mut(last).map(|before| {
+            before.next = Slot::NONE;
+            *before
+        });
+        (out, before)
     }
 
     /// The first packet; whether it was known to have left the line.
@@ -136,6 +163,17 @@ impl Ring {
         core::iter::successors(all.get(self.first), |held| all.get(held.next))
     }
 
+    /// The packets with their places.
+    pub(super) fn iter_slots<'a>(&self, all: &'a OnLinks) -> impl Iterator<Item = (Slot, &'a OnLink)> {
+        let at = |slot: Slot| all.get(slot).map(|held| (slot, held));
+        core::iter::successors(at(self.first), move |(_, held)| at(held.next))
+    }
+
+    /// Number of packets that are known to have left the line.
+    pub(super) fn departed(&self) -> u32 {
+        self.departed
+    }
+
     /// Changes the packets not known to have left the line, the first one first.
     pub(super) fn change_on_line(&self, all: &mut OnLinks, mut change: impl FnMut(&mut OnLink)) {
         let mut at = self.sending;
@@ -171,7 +209,6 @@ mod tests {
     use crate::packet::test_packet;
     use proptest::prelude::*;
     use std::collections::VecDeque;
-    use tfrc_units::Instant;
 
     proptest! {
         /// Two rings in one store, against queues of their own: what is put in comes out in order,
@@ -188,8 +225,18 @@ mod tests {
                     0 | 1 => {
                         let Packet { header, payload } = test_packet();
                         let Some(slot) = packets.put(header, payload) else { break };
-                        ring.push_back(&mut all, slot, u64::from(size), on_line, size);
+                        let arrives = Instant::from_nanos(u64::from(size));
+                        ring.push_back(&mut all, slot, OnLink { on_line, arrives, rest: 0.0, size, next: Slot::NONE });
                         queue.push_back(size);
+                    }
+                    2 if size % 5 == 0 => {
+                        // Up to three of the last that have not left the line.
+                        let kept = (*departed).max(queue.len().saturating_sub(3));
+                        let from = queue.get(kept).copied().unwrap_or(size);
+                        let (out, before) = ring.cut(&mut all, Instant::from_nanos(u64::from(from)));
+                        prop_assert!(out.iter().map(|held| held.size).eq(queue.iter().skip(kept).copied()));
+                        queue.truncate(kept);
+                        prop_assert_eq!(before.map(|held| held.size), queue.back().copied());
                     }
                     2 => {
                         ring.depart(&all);
