@@ -18,11 +18,25 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The longest time for the answer to the first Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(100);
 
+/// The longest time in which a peer is told of an aborted run, and may answer: a round trip of most
+/// paths.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// The user's wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wish {
+    None,
+    /// The first Ctrl-C.
+    End,
+    /// The second.
+    Abort,
+}
+
 /// The wish of the user to end.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
-    wished: watch::Receiver<bool>,
-    wish: watch::Sender<bool>,
+    wished: watch::Receiver<Wish>,
+    wish: watch::Sender<Wish>,
     last_words: Arc<Mutex<Option<LastWords>>>,
 }
 
@@ -33,6 +47,17 @@ pub struct LastWords {
     pub config: ReporterConfig,
     /// The figures so far.
     pub summary: Summary,
+    /// What the run does when it is aborted.
+    pub farewell: Farewell,
+}
+
+/// What a run does when it is aborted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// It waits for [`Interrupt::aborted`], tells its peer, and ends by itself if that answers.
+    Peer,
+    /// Nothing.
+    None,
 }
 
 impl Interrupt {
@@ -48,7 +73,7 @@ impl Interrupt {
     pub fn install() -> io::Result<Self> {
         limits::check_descriptors()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (wish, wished) = watch::channel(false);
+        let (wish, wished) = watch::channel(Wish::None);
         let sender = wish.clone();
         let mut signals = runtime.block_on(async { Signals::new() })?;
         let last_words = Arc::new(Mutex::new(None));
@@ -60,8 +85,17 @@ impl Interrupt {
                 if !live::is_shown() {
                     within(NOTICE, || to_stderr("ending; Ctrl-C again aborts"));
                 }
-                let _ = sender.send(true);
+                let _ = sender.send(Wish::End);
                 signals.next_but_hang_up().await;
+                let _ = sender.send(Wish::Abort);
+                let has_peer = kept
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .as_ref()
+                    .is_some_and(|words: &LastWords| words.farewell == Farewell::Peer);
+                if has_peer {
+                    thread::sleep(FAREWELL);
+                }
                 within(LAST_WORDS, move || {
                     live::restore();
                     abort(kept.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -77,18 +111,30 @@ impl Interrupt {
     /// Returns true if the user has asked to end.
     #[must_use]
     pub fn is_wished(&self) -> bool {
-        *self.wished.borrow()
+        *self.wished.borrow() >= Wish::End
     }
 
     /// Asks to end, as the first Ctrl-C does.
     pub fn ask(&self) {
-        // Without a receiver nobody waits for it; this one is.
-        let _ = self.wish.send(true);
+        self.wish.send_if_modified(|wish| {
+            let is_new = *wish < Wish::End;
+            *wish = (*wish).max(Wish::End);
+            is_new
+        });
     }
 
     /// Waits until the user asks to end; at once if that was before.
     pub async fn wished(&mut self) {
-        if self.wished.wait_for(|wished| *wished).await.is_err() {
+        self.reached(Wish::End).await;
+    }
+
+    /// Waits until the user aborts the run; at once if that was before. The process ends soon after.
+    pub async fn aborted(&mut self) {
+        self.reached(Wish::Abort).await;
+    }
+
+    async fn reached(&mut self, wish: Wish) {
+        if self.wished.wait_for(|reached| *reached >= wish).await.is_err() {
             // The watching thread is gone, so nobody can wish any more.
             std::future::pending::<()>().await;
         }
@@ -171,7 +217,7 @@ fn are_there(terminals: &[std::os::fd::OwnedFd]) -> bool {
 
 /// Prints what is known of a run that is aborted.
 fn abort(words: Option<LastWords>) {
-    if let Some(LastWords { config, mut summary }) = words {
+    if let Some(LastWords { config, mut summary, .. }) = words {
         let reason = "aborted by a second Ctrl-C; the figures are those so far";
         summary.outcome = Some(Outcome::Failed);
         summary.reason = Some(reason.to_owned());

@@ -98,8 +98,8 @@ pub mod wire;
 
 pub use ccid::Ccid;
 pub use connection::{
-    Cause, Closed, ClosedBy, Connection, ConnectionConfig, Event, LatePolicy, Received, SendError, State,
-    Stats, Transmit, UNCONFIRMED, Wake, WakeReason,
+    Boundaries, Cause, Closed, ClosedBy, Connection, ConnectionConfig, Event, LatePolicy, Received,
+    SendError, State, Stats, Transmit, UNCONFIRMED, Wake, WakeReason,
 };
 pub use endpoint::{ConnectionId, Endpoint, EndpointConfig, Transmission};
 pub use limiter::RateLimiter;

@@ -596,3 +596,46 @@ fn a_close_that_waits_wakes_nobody() {
     assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Us, Some(tfrc_dccp::UNCONFIRMED)));
     assert!(steps < 60, "{steps} wake-ups");
 }
+
+/// Texts of applications cross in the first packets, with a cookie too, and in a Close; a text set
+/// after the Close has gone goes in another.
+#[test]
+fn applications_have_words_for_each_other() {
+    for half_open in [128, 0] {
+        let with = |greeting: &str| ConnectionConfig {
+            greeting: greeting.to_owned(),
+            ..ConnectionConfig::default()
+        };
+        let serving = EndpointConfig {
+            half_open,
+            listen: Listen::One,
+            port: PORT,
+            connection: with("receives"),
+            ..EndpointConfig::default()
+        };
+        let mut pair = Pair::serving(with("sends"), serving, |_| Fate::Deliver);
+        pair.run(ms(200));
+        assert_eq!(pair.client.connection().peer_greeting(), Some("receives"));
+        assert_eq!(pair.server.connection().peer_greeting(), Some("sends"), "half open: {half_open}");
+        assert_eq!(pair.server.connection().peer_closing_text(), None);
+        let now = pair.now;
+        // The application of the server takes its time.
+        let server = pair.server.id.take();
+        pair.client.with(|connection| connection.close(now));
+        pair.run(ms(40));
+        let now = pair.now;
+        pair.client.with(|connection| connection.set_closing_text("unfinished\n"));
+        pair.run(ms(40));
+        pair.server.id = server;
+        assert_eq!(pair.server.connection().peer_closing_text(), Some("unfinished\\u{a}"));
+        assert!(now < pair.now);
+        pair.run_to_end(Duration::from_secs(5));
+        let closed = pair.server.closed().expect("over");
+        assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Peer, Some("unfinished\\u{a}")));
+    }
+    let silent = Pair::opened();
+    assert_eq!(
+        (silent.client.connection().peer_greeting(), silent.server.connection().peer_greeting()),
+        (None, None)
+    );
+}

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use tfrc::config::PacketSize;
 use tfrc_dccp::feature::{CcidPreference, Wishes};
-use tfrc_dccp::{ConnectionConfig, SendError};
-use tfrc_testkit::{Fate, Flight, Pair, capped, ms};
+use tfrc_dccp::{Boundaries, ConnectionConfig, SendError};
+use tfrc_testkit::{Fate, Flight, Pair, Side, address, capped, ms};
 use tfrc_units::Duration;
 
 /// IPv4 and UDP.
@@ -106,4 +106,96 @@ fn the_nominal_segment_follows() {
     assert_eq!(nominal(&pair), 1200 + 28 - 40);
     pair.run(Duration::from_secs(60));
     assert!((1354..1360).contains(&nominal(&pair)), "{}", nominal(&pair));
+}
+
+/// A connected pair whose client sends a stream of bytes, or datagrams that must stay as they are.
+fn pair_of(boundaries: Boundaries) -> Pair {
+    let mut pair = Pair::with(ConnectionConfig { boundaries, ..config() }, config(), |_| Fate::Deliver);
+    pair.run(ms(200));
+    pair
+}
+
+/// Hands over datagrams of 1400 bytes, of which no two are alike; all of them.
+fn hand_over(pair: &mut Pair, datagrams: u8) -> Vec<u8> {
+    let now = pair.now;
+    let all: Vec<Vec<u8>> = (0..datagrams).map(|n| vec![n; 1400]).collect();
+    for datagram in &all {
+        pair.client.with(|connection| connection.send(now, datagram)).expect("room");
+    }
+    all.concat()
+}
+
+fn count(length: usize) -> u64 {
+    tfrc_units::saturating(length)
+}
+
+fn arrived(pair: &Pair) -> Vec<u8> {
+    pair.server.received.iter().flat_map(|received| received.bytes.iter().copied()).collect()
+}
+
+/// A stream that waits is cut anew to what the route takes; a datagram with boundaries is dropped,
+/// and counted. From 1200 bytes on, and below 548, the system is believed.
+#[test]
+fn a_stream_fits_into_a_route_that_became_narrow() {
+    for route in [1472, 1322, 1200, 472, 256] {
+        let mut pair = pair_of(Boundaries::Free);
+        let sent = hand_over(&mut pair, 40);
+        let (now, to) = (pair.now, address(Side::Server));
+        pair.client.endpoint.handle_route(now, to, route);
+        pair.run(Duration::from_secs(3));
+        assert_eq!(arrived(&pair), sent, "{route}");
+        let longest = pair.log.iter().map(|(flight, _)| flight.length).max();
+        assert!(
+            longest.is_some_and(|longest| longest <= route && longest + 40 >= route.min(1440)),
+            "{longest:?}"
+        );
+        assert_eq!(pair.client.connection().stats().unsent_packets, 0);
+    }
+    let mut pair = pair_of(Boundaries::Kept);
+    hand_over(&mut pair, 40);
+    let (now, to) = (pair.now, address(Side::Server));
+    pair.client.endpoint.handle_route(now, to, 1322);
+    pair.run(Duration::from_secs(3));
+    let stats = pair.client.connection().stats();
+    assert_eq!((stats.unsent_packets, stats.unsent_bytes), (40, 40 * 1400));
+}
+
+/// The system refuses packets that were built already. The newest of them go again, in order; one
+/// with another behind it is dropped, and counted.
+#[test]
+fn what_the_system_refuses_goes_again() {
+    for (middle, lost) in [(false, 0), (true, 1)] {
+        let mut pair = pair_of(Boundaries::Free);
+        let sent = hand_over(&mut pair, 40);
+        let to = address(Side::Server);
+        let (mut built, mut bytes) = (Vec::new(), Vec::new());
+        while built.len() < 3 {
+            pair.now += ms(20);
+            let now = pair.now;
+            pair.client.endpoint.handle_timeout(now);
+            while pair.client.endpoint.poll_transmit(now, &mut bytes).is_some() {
+                built.push(bytes.clone());
+            }
+        }
+        let now = pair.now;
+        if middle {
+            // The second is not refused, and arrives first.
+            let passed = built.remove(built.len() - 2);
+            pair.hand(Side::Server, tfrc_units::Ecn::Ect0, &passed);
+        }
+        for packet in built.iter().rev() {
+            pair.client.endpoint.handle_refused(now, to, packet);
+        }
+        pair.run(Duration::from_secs(5));
+        let stats = pair.client.connection().stats();
+        if middle {
+            // Those before the one that passed.
+            assert_eq!(stats.unsent_packets, count(built.len()) - lost, "{stats:?}");
+            assert_eq!(count(arrived(&pair).len()), count(sent.len()) - stats.unsent_bytes);
+        } else {
+            assert_eq!(stats.unsent_packets, 0, "{stats:?}");
+            assert_eq!(arrived(&pair), sent);
+        }
+        assert!(pair.client.connection().max_packet() < built[0].len());
+    }
 }

@@ -114,6 +114,9 @@ fn ctrl_c_twice(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         session.judge("SIGINT twice, 0.1 s apart, to the sender; RTT 0.4 s", PROMPT, SILENCE, &bars);
     let summary: serde_json::Value = serde_json::from_str(&session.sender.output()).unwrap_or_default();
     row.bar(summary["sent_packets"].is_u64(), "the sender prints its summary");
+    let received: serde_json::Value = serde_json::from_str(&session.receiver.output()).unwrap_or_default();
+    let failed = |summary: &serde_json::Value| summary["outcome"] == "failed";
+    row.bar(failed(&summary) == failed(&received), "both ends have the same status");
     Ok(row)
 }
 
@@ -201,7 +204,7 @@ fn source_shrinks(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     thread::sleep(Duration::from_millis(500));
     let file = OpenOptions::new().write(true).open(&session.source).map_err(|error| error.to_string())?;
     file.set_len(1_000_000).map_err(|error| error.to_string())?;
-    let bars = Bars { sender: &[1], receiver: &[0, 1], kept: Kept::Anything };
+    let bars = Bars { sender: &[1], receiver: &[1], kept: Kept::Part };
     Ok(session.judge("a source of 4 MB is cut to 1 MB while it is sent", SOON, SILENCE, &bars))
 }
 

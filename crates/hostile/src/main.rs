@@ -21,9 +21,11 @@ mod honest;
 mod hurtful;
 mod icmp;
 mod limits;
+mod mtu;
 mod namespace;
 mod narrow;
 mod onpath;
+mod parts;
 mod path;
 mod peers;
 mod program;
@@ -211,8 +213,9 @@ fn tables(bench: &Bench, wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 8] = [
+    let groups: [&'static [Case]; 9] = [
         &icmp::CASES,
+        &mtu::CASES,
         &narrow::CASES,
         &strangers::CASES,
         &access::CASES,
@@ -226,7 +229,8 @@ fn attacks() -> Vec<&'static Case> {
 
 /// All faults.
 fn faults() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 4] = [&faults::CASES, &unfinished::CASES, &terminal::CASES, &limits::CASES];
+    let groups: [&'static [Case]; 5] =
+        [&faults::CASES, &unfinished::CASES, &terminal::CASES, &limits::CASES, &parts::CASES];
     groups.into_iter().flatten().collect()
 }
 

@@ -60,8 +60,13 @@ fn late(bench: &Bench, directory: &Path, arguments: &[&str]) -> Result<CaseRow, 
 fn closing_text(bench: &Bench, directory: &Path, text: &'static str) -> Result<CaseRow, String> {
     let receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds| {
-        let reset =
-            parse(bytes).filter(|packet| way == Way::Back && packet.header.kind() == PacketType::Reset);
+        let packet = parse(bytes).filter(|_| way == Way::Back);
+        // A kernel does not introduce itself either: padding stands in the place of that option.
+        if let Some(packet) = packet.filter(|packet| packet.header.kind() == PacketType::Response) {
+            let options = without_note(packet.options);
+            return deeds.send(way, emit(&tfrc_dccp::wire::Packet { options: &options, ..packet }));
+        }
+        let reset = packet.filter(|packet| packet.header.kind() == PacketType::Reset);
         match reset {
             Some(packet) => {
                 deeds.send(way, emit(&tfrc_dccp::wire::Packet { payload: text.as_bytes(), ..packet }));
@@ -88,6 +93,23 @@ fn closing_text(bench: &Bench, directory: &Path, text: &'static str) -> Result<C
         row.bar(summary["outcome"] == "failed", "the outcome is a failure");
     }
     Ok(row)
+}
+
+/// An option space without the option in which `tfrc` introduces itself: experiments have type 126
+/// (RFC 4340 §19.3).
+fn without_note(options: &[u8]) -> Vec<u8> {
+    let mut left = options.to_vec();
+    let mut at = 0;
+    while let Some(kind) = left.get(at).copied() {
+        let length = if kind < 32 { 1 } else { left.get(at + 1).map_or(1, |length| usize::from(*length)) };
+        if kind == 126
+            && let Some(note) = left.get_mut(at..at + length)
+        {
+            note.fill(0);
+        }
+        at += length.max(1);
+    }
+    left
 }
 
 /// `recv -o FILE --overwrite`, interrupted in mid-transfer and before anybody connects.

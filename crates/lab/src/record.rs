@@ -290,7 +290,8 @@ pub struct Event {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Summary {
-    /// How a session of `send` or `recv` ended; left out elsewhere.
+    /// How a session of `send`, `stream`, `recv` or `demo` ended; left out elsewhere. The exit
+    /// status and the last line are of the same value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Why the session ended, a sentence for a person. It goes with `outcome`.
@@ -443,7 +444,7 @@ pub enum Outcome {
     /// The user ended the session before the data did, and both ends agreed on the end. Exit status
     /// 0.
     Stopped,
-    /// Everything was sent, and the receiver said that it had not yet written what arrived. Exit
+    /// Everything was sent, and the receiver did not say that it has written what arrived. Exit
     /// status 1.
     Unconfirmed,
 }

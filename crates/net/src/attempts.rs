@@ -92,7 +92,9 @@ pub async fn connect_any(
 }
 
 /// Connects as [`connect_any`], and for as long as `wait` begins again when nobody listens yet, the
-/// receiver is busy, or there is no way to it: for a receiver that comes later.
+/// receiver is busy, or there is no way to it: for a receiver that comes later. A receiver may
+/// answer more clients than it has places for; one with a [`greeting`](Options::greeting) is waited
+/// for until the place is certain.
 ///
 /// The recordings begin with the attempt that succeeds.
 ///
@@ -108,7 +110,24 @@ pub async fn connect_waiting(
     let mut last = ConnectAnyError::NoAnswer(wait);
     loop {
         match timeout_at(until, race(addresses, options, &recordings)).await {
-            Ok(Ok((done, recorded))) => {
+            Ok(Ok(((endpoint, connection), recorded))) => {
+                let address = connection.remote_addr().unwrap_or_else(|| endpoint.local_addr());
+                let done = match timeout_at(until, connection.confirmed()).await {
+                    Ok(Ok(())) => (endpoint, connection),
+                    Ok(Err(error)) => {
+                        drop(connection);
+                        endpoint.stop();
+                        let error = AttemptError::Connect(error);
+                        let again = may_pass(&error);
+                        last = ConnectAnyError::Failed(vec![(address, error)]);
+                        if again && Instant::now() + AGAIN < until {
+                            sleep(AGAIN).await;
+                            continue;
+                        }
+                        return Err(last);
+                    }
+                    Err(_) => return Err(last),
+                };
                 recorded.pass_to(recordings).map_err(ConnectAnyError::Bind)?;
                 return Ok(done);
             }

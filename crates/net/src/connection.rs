@@ -40,6 +40,15 @@ pub enum ConnectError {
         /// The peer of the endpoint.
         peer: SocketAddr,
     },
+    /// The route is too narrow for packets of DCCP with data in them.
+    #[error(
+        "the route there takes {limit} bytes in a datagram, and a session needs 256: give its interface a \
+         larger MTU"
+    )]
+    Narrow {
+        /// The longest UDP payload, bytes.
+        limit: u64,
+    },
     /// The endpoint has ended.
     #[error("the local endpoint has ended")]
     EndpointEnded,
@@ -74,6 +83,9 @@ impl From<tfrc_dccp::SendError> for SendError {
 /// Time for an answer to Close in [`Connection::close_now`]: on a short path six attempts. At 30 %
 /// loss in each direction half of the attempts fail, and all six in one session of 57.
 const LEAST_PATIENCE: Duration = Duration::from_secs(3);
+/// Interval between two looks for a server's first packet after its Response, of which no event
+/// tells.
+const CONFIRMATION_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// The time for which Close is repeated.
 const MOST_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -135,6 +147,29 @@ impl Connection {
             self.shared.wake.notify_one();
         }
         outcome
+    }
+
+    /// The text of the peer's application ([`Options::greeting`](crate::Options::greeting)), safe to
+    /// show; `None` if it has none.
+    #[must_use]
+    pub fn peer_greeting(&self) -> Option<String> {
+        let state = self.shared.state();
+        state.machine.connection(self.id)?.peer_greeting().map(str::to_owned)
+    }
+
+    /// The text of the peer's Close so far, safe to show; `None` if it has none.
+    #[must_use]
+    pub fn peer_closing_text(&self) -> Option<String> {
+        let state = self.shared.state();
+        state.machine.connection(self.id)?.peer_closing_text().map(str::to_owned)
+    }
+
+    /// Sets the text, at most 200 bytes, that goes to the peer with our Close, or with the Reset that
+    /// ends the connection. The peer has it in [`Closed::text`](tfrc_dccp::Closed::text). If Close
+    /// has gone, it goes again.
+    pub fn set_closing_text(&self, text: &str) {
+        self.shared.state().machine.set_closing_text(self.shared.clock.now(), self.id, text);
+        self.shared.wake.notify_one();
     }
 
     /// The longest datagram that fits into a packet now, in bytes.
@@ -258,7 +293,7 @@ impl Connection {
     /// Ends the connection as its server: asks the client to close (CloseReq, RFC 4340 §8.3),
     /// answers its Close with a text of at most 200 bytes, and waits for that. Data that comes
     /// meanwhile can still be read; what waits to be sent is discarded. A client closes as with
-    /// [`Connection::close_now`], and its text is not sent. Returns how the connection ended;
+    /// [`Connection::close_now`], and its Close carries the text. Returns how the connection ended;
     /// `None` if the endpoint ended first.
     pub async fn request_close(&self, text: &str) -> Option<Closed> {
         self.shared.state().machine.request_close(self.shared.clock.now(), self.id, text);
@@ -284,6 +319,30 @@ impl Connection {
         })
         .await
         .unwrap_or(Err(ConnectError::EndpointEnded))
+    }
+
+    /// Waits until a server that has introduced itself has answered since its Response: its place for
+    /// this client is certain then, which a Response alone does not say (RFC 4340 §8.1.5).
+    ///
+    /// # Errors
+    /// [`ConnectError::Refused`] if there was no place.
+    pub(crate) async fn confirmed(&self) -> Result<(), ConnectError> {
+        let mut tick = tokio::time::interval(CONFIRMATION_LOOK);
+        loop {
+            {
+                let state = self.shared.state();
+                let slot = state.slots.get(&self.id).ok_or(ConnectError::EndpointEnded)?;
+                if let SlotStage::Over { closed, .. } = &slot.standing {
+                    return Err(ConnectError::Refused(closed.clone()));
+                }
+                let connection = state.machine.connection(self.id).ok_or(ConnectError::EndpointEnded)?;
+                let waits = connection.state() == tfrc_dccp::State::PartOpen;
+                if !waits || connection.peer_greeting().is_none() {
+                    return Ok(());
+                }
+            }
+            tick.tick().await;
+        }
     }
 
     /// Waits until `answer` returns a value; `None` when the driver has ended without one.

@@ -7,7 +7,7 @@ use tfrc_units::{Duration, saturating};
 
 use crate::endpoint::Shared;
 use crate::gso::{Company, Trains};
-use crate::io::{Outgoing, Socket, Timer, Unsent};
+use crate::io::{Outgoing, Socket, Timer, Unsent, route};
 
 /// While the system has no room for what is to be sent, timers are served at least this often, and
 /// room is looked for.
@@ -84,7 +84,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         }
         let (mut broken, mut lost) = (None, 0);
         let failed = |datagram: Outgoing<'_>, unsent| match unsent {
-            Unsent::TooLong => too_long.push((datagram.to, datagram.bytes.len())),
+            Unsent::TooLong => too_long.push((datagram.to, datagram.bytes.to_vec())),
             // As it might be further on.
             Unsent::Lost(_) => lost += 1,
             Unsent::Unusable(error) => broken = Some(error),
@@ -96,9 +96,13 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if lost > 0 {
             shared.state().unsent += lost;
         }
-        for (to, length) in too_long.drain(..) {
-            let length = saturating::<u64>(length);
-            shared.state().machine.refused(shared.clock.now(), to, length);
+        for (to, bytes) in too_long.drain(..).rev() {
+            let mut state = shared.state();
+            let now = shared.clock.now();
+            if let Some(limit) = route::longest_payload(to) {
+                state.machine.route(now, to, saturating::<u64>(limit));
+            }
+            state.machine.refused(now, to, &bytes);
         }
         if waiting.is_none() {
             out.clear();

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tfrc_dccp::ConnectionId;
 use tfrc_dccp::endpoint::Refusal;
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::connection::{ConnectError, Connection};
-use crate::io::{Clock, Socket, Timer};
+use crate::io::{Clock, Socket, Timer, route};
 use crate::journal::{Setup, Writer};
 use crate::journaled_endpoint::Machine;
 use crate::options::{Marks, Study, Unmarked};
@@ -62,6 +62,10 @@ pub struct Endpoint {
 const LINGER: Duration = Duration::from_secs(2);
 /// The time for which our own side would repeat its Close.
 const LONGEST_LINGER: Duration = Duration::from_secs(30);
+
+/// The least payload, bytes, with which a session is worth while: a report with its loss intervals,
+/// or the options of a Request, and 100 bytes of data in a packet.
+const LEAST_PAYLOAD: u64 = 256;
 
 /// Recordings to make of a session; none by default.
 #[derive(Default)]
@@ -245,10 +249,19 @@ impl Endpoint {
         if let Some(peer) = self.peer.filter(|peer| *peer != to) {
             return Err(ConnectError::OtherPeer { peer });
         }
+        let route = route::longest_payload(to).map(saturating::<u64>);
+        if let Some(limit) = route.filter(|limit| *limit < LEAST_PAYLOAD) {
+            return Err(ConnectError::Narrow { limit });
+        }
         let connection = {
             let mut state = self.shared.state();
-            let id = state.machine.connect(self.shared.clock.now(), to)?;
+            let now = self.shared.clock.now();
+            let id = state.machine.connect(now, to)?;
             state.add_slot(id);
+            // Before anything is cut to a length.
+            if let Some(limit) = route {
+                state.machine.route(now, to, limit);
+            }
             Connection::new(&self.shared, id, &state)
         };
         self.shared.wake.notify_one();
@@ -264,6 +277,11 @@ impl Endpoint {
             {
                 let mut state = self.shared.state();
                 if let Some(id) = state.incoming.pop_front() {
+                    let remote = state.machine.remote(id);
+                    if let Some((to, limit)) = remote.and_then(|to| Some((to, route::longest_payload(to)?))) {
+                        let now = self.shared.clock.now();
+                        state.machine.route(now, to, saturating(limit));
+                    }
                     return Some(Connection::new(&self.shared, id, &state));
                 }
                 if state.ended {

@@ -210,18 +210,24 @@ impl Machine {
         self.names.remove(id);
     }
 
-    /// The system did not take a datagram of this length: the connections with this peer send
-    /// shorter ones.
-    pub(crate) fn refused(&mut self, now: Instant, to: SocketAddr, length: u64) {
-        let now = self.record(now, || Record::Refused { to, length });
-        let ids: Vec<ConnectionId> = self.endpoint.connections().map(|(id, _)| id).collect();
-        let length = saturating::<usize>(length);
-        for id in ids {
-            if self.endpoint.remote(id) == Some(to)
-                && let Some(connection) = self.endpoint.connection_mut(id)
-            {
-                connection.path_refuses(now, length);
-            }
+    /// The system did not take this datagram, for it is too long.
+    pub(crate) fn refused(&mut self, now: Instant, to: SocketAddr, bytes: &[u8]) {
+        let now = self.record(now, || Record::Refused { to, bytes: bytes.to_vec() });
+        self.endpoint.handle_refused(now, to, bytes);
+    }
+
+    /// The system says that the route to this address takes datagrams of this length at most.
+    pub(crate) fn route(&mut self, now: Instant, to: SocketAddr, limit: u64) {
+        let now = self.record(now, || Record::Route { to, limit });
+        self.endpoint.handle_route(now, to, saturating::<usize>(limit));
+    }
+
+    /// Sets the text for the end of a connection.
+    pub(crate) fn set_closing_text(&mut self, now: Instant, id: ConnectionId, text: &str) {
+        let connection = self.number(id);
+        self.record(now, || Record::ClosingText { connection, text: text.to_owned() });
+        if let Some(connection) = self.endpoint.connection_mut(id) {
+            connection.set_closing_text(text);
         }
     }
 

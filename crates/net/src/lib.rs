@@ -27,5 +27,5 @@ pub use tfrc::config::{ConfigError, RateCap};
 pub use tfrc::equation::Friend;
 pub use tfrc::study::{Profile, Revision};
 pub use tfrc_dccp::endpoint::Refusal;
-pub use tfrc_dccp::{Cause, Closed, ClosedBy, LatePolicy, Received, Stats, UNCONFIRMED};
+pub use tfrc_dccp::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, Received, Stats, UNCONFIRMED};
 pub use variant::Variant;

@@ -11,7 +11,7 @@ use tfrc_dccp::endpoint::{Allow, PerSource};
 pub use tfrc_dccp::endpoint::{Listen, Prefix, PrefixError};
 use tfrc_dccp::feature::{CcidPreference, EcnReading, Wishes};
 use tfrc_dccp::wire::ServiceCode;
-use tfrc_dccp::{ConnectionConfig, EndpointConfig};
+use tfrc_dccp::{Boundaries, ConnectionConfig, EndpointConfig};
 use tfrc_units::{Dscp, Duration, Rate, saturating};
 
 use crate::io::Offload;
@@ -61,6 +61,14 @@ pub struct Options {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_queue_delay: Option<Duration>,
+    /// A text for the peer's application in the first packet, at most 32 bytes; empty: none. See
+    /// [`Connection::peer_greeting`](crate::Connection::peer_greeting).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub greeting: String,
+    /// The worth of the boundaries between datagrams handed over: pieces of a stream of bytes may be
+    /// cut to what the path carries.
+    #[serde(default, with = "boundaries", skip_serializing_if = "boundaries::is_usual")]
+    pub boundaries: Boundaries,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
     /// Connections taken from peers.
@@ -172,6 +180,26 @@ mod codepoint {
     }
 }
 
+/// Boundaries by whether they are kept.
+mod boundaries {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tfrc_dccp::Boundaries;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(super) fn is_usual(boundaries: &Boundaries) -> bool {
+        *boundaries == Boundaries::Kept
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(super) fn serialize<S: Serializer>(kept: &Boundaries, serializer: S) -> Result<S::Ok, S::Error> {
+        is_usual(kept).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Boundaries, D::Error> {
+        bool::deserialize(deserializer).map(|kept| if kept { Boundaries::Kept } else { Boundaries::Free })
+    }
+}
+
 /// Prefixes as their texts.
 mod prefixes {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -248,6 +276,8 @@ impl Default for Options {
             dscp: Dscp::DEFAULT,
             circuit_breaker: CircuitBreaker::WithGuarantee,
             max_queue_delay: None,
+            greeting: String::new(),
+            boundaries: Boundaries::Kept,
             max_udp_payload: 1472,
             accept: Listen::Refuse,
             data_from: DataFrom::Caller,
@@ -329,6 +359,8 @@ impl Options {
             wishes: Wishes { sending: ccids, receiving: ccids, ecn, ..Wishes::default() },
             service: ServiceCode::new(self.service),
             tfrc: settings.validate()?,
+            greeting: self.greeting.clone(),
+            boundaries: self.boundaries,
             max_packet: self.max_udp_payload,
             skipped_numbers: self.optimistic_acks,
             send_queue: self.send_queue,

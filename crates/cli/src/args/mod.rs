@@ -158,7 +158,7 @@ mod tests {
     fn send() {
         let args: SendArgs = read("host").expect("right");
         assert_eq!(args.to, Some(values::target("host:6511").expect("right")));
-        assert_eq!((args.length, args.file, args.cap, args.time), (1316, None, None, None));
+        assert_eq!((args.length(), args.file, args.cap, args.time), (1316, None, None, None));
         assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc_net::Revision::Rfc5348));
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
         assert_eq!(args.variant, tfrc_net::Variant::TfrcSp);
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((host.as_str(), port), ("::1", 7000));
         assert_eq!(args.file, Some(FileOrStream::Standard));
         assert_eq!(args.cap, Some(Rate::from_bits_per_sec(10e6)));
-        assert_eq!((args.length, args.pps, args.bytes), (1000, Some(50.0), Some(2_000_000)));
+        assert_eq!((args.length, args.pps, args.bytes), (Some(1000), Some(50.0), Some(2_000_000)));
         assert_eq!(
             (args.time, args.deadline),
             (Some(Duration::from_secs(5)), Some(Duration::from_millis(100)))

@@ -52,9 +52,9 @@ pub struct SendArgs {
     /// Never send faster; without it 50 Mbit/s, and no cap to this host
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
-    /// Application data in each packet
-    #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", default_value = "1316B", value_parser = values::packet_size)]
-    pub length: u16,
+    /// Application data in each packet; without it 1316B, or less where the path carries less
+    #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", value_parser = values::packet_size)]
+    pub length: Option<u16>,
     /// Packets a second the application makes; else as many as allowed
     #[arg(help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
@@ -136,6 +136,15 @@ pub struct SendArgs {
     /// Print help with every option, such as those for guarantees and captures
     #[arg(long, exclusive = true)]
     pub help_all: bool,
+}
+
+impl SendArgs {
+    /// Bytes of application data in each packet, at most: unless the user says otherwise seven
+    /// packets of an MPEG transport stream.
+    #[must_use]
+    pub fn length(&self) -> u16 {
+        self.length.unwrap_or(1316)
+    }
 }
 
 const DATA: &str = "Data";

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(send.to, Some(args.to));
         assert_eq!((send.deadline, send.time), (Some(args.deadline), args.time));
         assert_eq!((send.cap, send.max_queue_delay), (args.cap, args.max_queue_delay));
-        assert_eq!((send.length, send.variant), (1316, tfrc_net::Variant::Tfrc));
+        assert_eq!((send.length(), send.variant), (1316, tfrc_net::Variant::Tfrc));
         assert_eq!(send.output.format(), super::super::Format::Json);
         assert_eq!(args.size, Size { width: 640, height: 360 });
         for bad in ["test", "test host --size 0x0", "test host --size 641x360", "test host --fps 0"] {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any, connect_waiting};
 use tfrc_net::{BindError, Connection, Endpoint, Options, Recordings};
 
-use super::{shown, why_not_connected};
+use super::{Part, shown, why_not_connected};
 use crate::Failure;
 use crate::args::values::Target;
 use crate::reporter::Reporter;
@@ -56,9 +56,11 @@ pub(crate) async fn resolve(to: &Target, versions: IpVersions) -> Result<Vec<Soc
 /// Connects to the first address that answers (RFC 8305), and says while it lasts what is tried.
 ///
 /// # Errors
-/// [`Failure`] with each address that was tried, and why it failed.
+/// [`Failure`] with each address that was tried, and why it failed; or if the peer has the same
+/// part.
 pub(crate) async fn connect(
     callee: Callee<'_>,
+    part: Part,
     options: &Options,
     recordings: Recordings,
     reporter: &mut Reporter,
@@ -83,6 +85,13 @@ pub(crate) async fn connect(
             }
         }
     };
+    if let Ok((_, connection)) = &connected
+        && let Some(why) = part.clash(connection)
+    {
+        // The peer finds out with this Close.
+        connection.close_now().await;
+        return Err(Failure::Run(format!("{name}: {why}")));
+    }
     connected.map_err(|error| match error {
         ConnectAnyError::Failed(attempts) => match attempts.as_slice() {
             [(address, error)] => {

@@ -1,10 +1,11 @@
 //! Where the data of `send` comes from, cut into datagrams.
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 use tfrc_units::saturating;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use super::UdpSource;
@@ -32,11 +33,16 @@ pub(crate) struct DatagramSource {
     expected: Option<u64>,
     ticker: Option<tokio::time::Interval>,
     serial: u64,
+    /// Bytes that were read and do not fill a datagram yet, and until when the rest is waited for.
+    begun: Vec<u8>,
+    flush_at: Option<Instant>,
+    /// Datagrams that were given out and came back, oldest first.
+    returned: VecDeque<Vec<u8>>,
 }
 
 enum Input {
     MadeUp,
-    Stream { reader: Box<dyn AsyncRead + Send + Unpin>, flush: Option<Duration> },
+    Stream { reader: Box<dyn AsyncBufRead + Send + Unpin>, flush: Option<Duration> },
     Udp(UdpSource),
 }
 
@@ -71,7 +77,18 @@ impl DatagramSource {
     }
 
     fn new(input: Input, length: usize) -> Self {
-        Self { input, length, left: u64::MAX, given: 0, expected: None, ticker: None, serial: 0 }
+        Self {
+            input,
+            length,
+            left: u64::MAX,
+            given: 0,
+            expected: None,
+            ticker: None,
+            serial: 0,
+            begun: Vec::new(),
+            flush_at: None,
+            returned: VecDeque::new(),
+        }
     }
 
     /// Ends after this many bytes.
@@ -105,32 +122,55 @@ impl DatagramSource {
             .map(|length| (self.given, length))
     }
 
-    /// The next datagram; `None` at the end.
+    /// The next datagram; `None` at the end. Datagrams without boundaries of their own have at most
+    /// `limit` bytes. Cancel-safe: what was read stays here.
     ///
     /// # Errors
     /// The error of the file or pipe.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) async fn next(&mut self, limit: usize) -> io::Result<Option<Vec<u8>>> {
+        if let Some(again) = self.returned.pop_front() {
+            self.give(again.len());
+            return Ok(Some(again));
+        }
         if let Some(ticker) = &mut self.ticker {
             let due = ticker.tick().await;
             if due.elapsed() > MOMENT {
                 ticker.reset();
             }
         }
-        let length = self.length.min(saturating::<usize>(self.left));
+        let length = self.length.min(limit.max(1)).min(saturating::<usize>(self.left));
         if length == 0 {
             return Ok(None);
         }
         let datagram = match &mut self.input {
             Input::MadeUp => made_up(self.serial, length),
-            Input::Stream { reader, flush } => cut(reader, length, *flush).await?,
+            Input::Stream { reader, flush } => {
+                fill(reader, &mut self.begun, length, *flush, &mut self.flush_at).await?;
+                let rest = self.begun.split_off(length.min(self.begun.len()));
+                std::mem::replace(&mut self.begun, rest)
+            }
             Input::Udp(port) => port.next().await?,
         };
         self.serial += 1;
-        let given = saturating::<u64>(datagram.len());
-        self.left = self.left.saturating_sub(given);
-        self.given += given;
+        self.give(datagram.len());
         let ended = datagram.is_empty() && !self.keeps_boundaries();
         Ok((!ended).then_some(datagram))
+    }
+
+    /// Takes datagrams back that were the last to be given out: they are the next.
+    pub(crate) fn put_back(&mut self, datagrams: Vec<Vec<u8>>) {
+        let bytes: u64 = datagrams.iter().map(|datagram| saturating::<u64>(datagram.len())).sum();
+        self.left = self.left.saturating_add(bytes);
+        self.given = self.given.saturating_sub(bytes);
+        for datagram in datagrams.into_iter().rev() {
+            self.returned.push_front(datagram);
+        }
+    }
+
+    fn give(&mut self, length: usize) {
+        let given = saturating::<u64>(length);
+        self.left = self.left.saturating_sub(given);
+        self.given += given;
     }
 }
 
@@ -138,31 +178,35 @@ fn made_up(serial: u64, length: usize) -> Vec<u8> {
     serial.to_be_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// Reads until the datagram is full, the input ends, or `flush` has passed since its first bytes.
-async fn cut(
-    reader: &mut (dyn AsyncRead + Send + Unpin),
+/// Reads until `begun` has `length` bytes, the input ends, or `flush` has passed since its first
+/// bytes.
+async fn fill(
+    reader: &mut (dyn AsyncBufRead + Send + Unpin),
+    begun: &mut Vec<u8>,
     length: usize,
     flush: Option<Duration>,
-) -> io::Result<Vec<u8>> {
-    let mut datagram = vec![0; length];
-    let mut filled = reader.read(&mut datagram).await?;
-    let deadline = flush.map(|flush| Instant::now() + flush);
-    while filled > 0 && filled < length {
-        let rest = datagram.get_mut(filled..).unwrap_or_default();
-        let more = match deadline {
-            None => reader.read(rest).await?,
-            Some(deadline) => match timeout_at(deadline, reader.read(rest)).await {
-                Ok(read) => read?,
+    flush_at: &mut Option<Instant>,
+) -> io::Result<()> {
+    while begun.len() < length {
+        if !begun.is_empty() && flush_at.is_none() {
+            *flush_at = flush.map(|flush| Instant::now() + flush);
+        }
+        let piece = match *flush_at {
+            None => reader.fill_buf().await?,
+            Some(at) => match timeout_at(at, reader.fill_buf()).await {
+                Ok(piece) => piece?,
                 Err(_) => break,
             },
         };
-        if more == 0 {
+        let taken = piece.len().min(length - begun.len());
+        if taken == 0 {
             break;
         }
-        filled += more;
+        begun.extend_from_slice(piece.get(..taken).unwrap_or_default());
+        reader.consume(taken);
     }
-    datagram.truncate(filled);
-    Ok(datagram)
+    *flush_at = None;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -176,7 +220,7 @@ mod tests {
 
     async fn all(source: &mut DatagramSource) -> Vec<usize> {
         let mut lengths = Vec::new();
-        while let Some(datagram) = source.next().await.expect("readable") {
+        while let Some(datagram) = source.next(usize::MAX).await.expect("readable") {
             lengths.push(datagram.len());
         }
         lengths
@@ -188,7 +232,7 @@ mod tests {
         let mut source = DatagramSource::made_up(100).paced(Pace::PerSecond(50.0));
         let given = async |source: &mut DatagramSource, time: Duration| {
             let (end, mut given) = (Instant::now() + time, 0);
-            while timeout_at(end, source.next()).await.is_ok() {
+            while timeout_at(end, source.next(usize::MAX)).await.is_ok() {
                 given += 1;
             }
             given
@@ -235,13 +279,44 @@ mod tests {
             std::fs::write(&path, vec![7; length]).expect("written");
             let mut source =
                 DatagramSource::file(std::fs::File::open(&path).expect("there"), 1000).at_most(limit);
-            let first = source.next().await.expect("readable").expect("data").len();
+            let first = source.next(usize::MAX).await.expect("readable").expect("data").len();
             let file = std::fs::OpenOptions::new().write(true).open(&path).expect("there");
             file.set_len(new_length).expect("ours");
             let total = first + all(&mut source).await.iter().sum::<usize>();
             assert!(sent.is_none_or(|sent| sent == total), "{total}");
             assert_eq!(source.shortfall().is_some(), shortfall, "{limit:?} {new_length}");
         }
+    }
+
+    /// What a reader that gave up had read, and what came back, is not lost; a path that carries less
+    /// makes more datagrams of the same bytes.
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_lost_by_waiting_no_longer_or_by_a_narrow_path() {
+        let (mut there, here) = tokio::io::duplex(64);
+        tokio::spawn(async move {
+            for byte in 0..40_u8 {
+                there.write_all(&[byte; 25]).await.expect("open");
+                tokio::time::sleep(Duration::from_millis(7)).await;
+            }
+        });
+        let mut source = DatagramSource::pipe(here, 100, Duration::from_secs(1));
+        let mut arrived = Vec::new();
+        for limit in (20..=140).cycle() {
+            let wait = Duration::from_millis(11);
+            let Ok(next) = tokio::time::timeout(wait, source.next(limit)).await else { continue };
+            let Some(datagram) = next.expect("readable") else { break };
+            assert!(datagram.len() <= limit.min(100), "{limit}");
+            if limit % 3 == 0 {
+                source.put_back(vec![datagram]);
+            } else {
+                arrived.extend(datagram);
+            }
+            if limit % 3 == 0 {
+                arrived.extend(source.next(usize::MAX).await.expect("readable").expect("it came back"));
+            }
+        }
+        let sent: Vec<u8> = (0..40_u8).flat_map(|byte| [byte; 25]).collect();
+        assert_eq!(arrived, sent);
     }
 
     /// Bytes that trickle in are put together into one datagram; a pause sends what is there.

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use tfrc_lab::record::Summary;
 
+use super::UNFINISHED;
+
 /// The counts of a receiver at the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
@@ -37,13 +39,22 @@ pub(crate) enum Trouble {
     Other,
     /// The program that read the receiver's output has closed it.
     ReaderClosed,
+    /// None of the receiver's: the sender said that it had not sent all that it meant to.
+    Unfinished,
     /// The system refused to write for another reason.
     WriteFailed,
 }
 
 impl Trouble {
-    const ALL: [Self; 6] =
-        [Self::DiskFull, Self::Idle, Self::Interrupted, Self::Other, Self::ReaderClosed, Self::WriteFailed];
+    const ALL: [Self; 7] = [
+        Self::DiskFull,
+        Self::Idle,
+        Self::Interrupted,
+        Self::Other,
+        Self::ReaderClosed,
+        Self::Unfinished,
+        Self::WriteFailed,
+    ];
 
     /// The trouble behind an error of a write.
     pub(crate) fn of(error: &std::io::Error) -> Self {
@@ -63,6 +74,7 @@ impl Trouble {
             Self::Interrupted => "interrupted",
             Self::Other => "other",
             Self::ReaderClosed => "reader-closed",
+            Self::Unfinished => UNFINISHED,
             Self::WriteFailed => "write-failed",
         }
     }
@@ -75,6 +87,7 @@ impl Trouble {
             Self::Interrupted => "the receiver was interrupted",
             Self::Other => "the receiver ended the session for a reason that this version does not know",
             Self::ReaderClosed => "the program that reads the receiver's output has closed it",
+            Self::Unfinished => "the receiver heard that not all was sent",
             Self::WriteFailed => "the receiver cannot write its output",
         }
     }

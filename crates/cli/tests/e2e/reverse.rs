@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use tfrc_lab::record::{Outcome, Summary};
 
-use crate::e2e::network::{Place, end_link, link, noise, scenario};
+use crate::e2e::network::{Place, end_link, link, noise, recv, scenario, send};
 use crate::e2e::program::{Program, run, tfrc};
 
 /// Starts a sender that listens on a free port of the loopback interface; where that is.
@@ -90,17 +90,25 @@ fn either_end_can_be_interrupted() {
     let (sender, receiver) = (sender.end(), receiver.end());
     assert_eq!((sender.status.code(), receiver.status.code()), (Some(1), Some(1)));
     let sender: Summary = sender.json();
-    assert!(sender.reason.is_some_and(|reason| reason.contains("the receiver ended the session")));
+    assert!(sender.reason.is_some_and(|reason| reason.contains("the receiver was interrupted")));
     assert!(!std::path::Path::new(&arrived).exists());
 }
 
 #[test]
 fn a_sender_that_sends_nothing_is_given_up() {
-    let (sender, address) = serve(&["-f", "-"], Stdio::piped());
+    let (mut sender, address) = serve(&["-f", "-"], Stdio::piped());
     let receiver = fetch(&address, &["--idle", "300ms"]).end();
     assert_eq!(receiver.status.code(), Some(1));
     assert!(receiver.stderr.contains("see --idle"), "{}", receiver.stderr);
-    assert_eq!(sender.end().status.code(), Some(1));
+    // It waits for another receiver, which gets all of the data.
+    sender.wait_for("still listening");
+    let mut next = fetch(&address, &["--json"]);
+    next.wait_for("connected");
+    let mut pipe = sender.stdin();
+    std::io::Write::write_all(&mut pipe, &noise(5000)).expect("read");
+    drop(pipe);
+    sender.succeed();
+    assert_eq!(next.succeed().json::<Summary>().received_bytes, Some(5000));
 }
 
 #[test]
@@ -132,4 +140,35 @@ fn a_sender_that_everybody_could_fetch_from_asks_who_may() {
         assert_eq!(finished.status.code(), Some(status), "{line:?}: {}", finished.stderr);
         assert!(finished.stderr.contains(said), "{line:?}: {}", finished.stderr);
     }
+}
+
+/// Two ends with the same part find out at once, and say so.
+#[test]
+fn two_senders_and_two_receivers_are_told() {
+    let (listener, address) = serve(&["-n", "100kB"], Stdio::null());
+    let caller = Program::start(tfrc(["send", &address, "-n", "100kB", "--wait", "1min"])).end();
+    let listener = listener.end();
+    for end in [&caller, &listener] {
+        assert_eq!(end.status.code(), Some(1), "{}", end.stderr);
+        let last = end.stderr.lines().last().unwrap_or_default();
+        assert!(last.contains("sends, too: one end has to receive"), "{}", end.stderr);
+    }
+    let place = Place::new();
+    let file = place.file("out");
+    for args in [vec!["-1"], vec!["-o", &file]] {
+        let (listener, address) = recv(&args);
+        let caller = fetch(&address, &[]).end();
+        let listener = listener.end();
+        for end in [&caller, &listener] {
+            assert_eq!(end.status.code(), Some(1), "{}", end.stderr);
+            let last = end.stderr.lines().last().unwrap_or_default();
+            assert!(last.contains("receives, too: one end has to send"), "{}", end.stderr);
+        }
+    }
+    // A receiver of many goes on.
+    let (listener, address) = recv(&["--json"]);
+    assert_eq!(fetch(&address, &[]).end().status.code(), Some(1));
+    send(&address, &["-n", "10kB"], Stdio::null()).succeed();
+    listener.signal("TERM");
+    assert!(listener.succeed().stderr.contains("2 connections, 1 of them failed"));
 }

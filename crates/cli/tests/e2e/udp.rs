@@ -110,7 +110,10 @@ fn datagrams_longer_than_a_packet_are_refused_and_counted() {
     assert_eq!(summary.outcome, Some(Outcome::Failed));
     let reason = summary.reason.expect("known");
     assert!(reason.starts_with("2 datagrams refused: up to 3000 bytes long"), "{reason}");
-    let receiver: Summary = receiver.succeed().json();
+    // It heard that not all was sent.
+    let receiver = receiver.end();
+    assert_eq!(receiver.status.code(), Some(1), "{}", receiver.stderr);
+    let receiver: Summary = receiver.json();
     assert_eq!((receiver.received_packets, receiver.received_bytes), (Some(1), Some(100)));
 }
 
@@ -133,7 +136,7 @@ fn datagrams_that_come_too_fast_are_dropped_and_counted() {
     assert!((599..=600).contains(&(dropped + sent + unsent)), "{summary:?}");
     assert!(dropped > 100, "{summary:?}");
     assert!(summary.reason.is_some_and(|reason| reason.contains("found no room")));
-    receiver.succeed();
+    assert_eq!(receiver.end().status.code(), Some(1));
 }
 
 #[test]

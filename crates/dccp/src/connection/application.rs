@@ -8,6 +8,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
 use super::{Connection, Event, Notice, PathError, PathMtu, Received, State, Stats};
 use crate::ccid::Ccid;
 use crate::feature::{Feature, Location, Role};
+use crate::wire::{Packet, Sequence};
 
 impl Connection {
     /// The oldest datagram that waits to be read.
@@ -187,12 +188,48 @@ impl Connection {
         }
     }
 
+    /// The system says that the route takes packets of `bytes` at most: its MTU less IP and UDP
+    /// headers. More than is sent now is ignored; from 1200 bytes on, and below 548, it holds, for
+    /// only an interface has so little; between them as [`Connection::path_reports`].
+    pub fn route_takes(&mut self, now: Instant, bytes: usize) {
+        let now = self.advance(now);
+        self.path.on_route(now, bytes);
+        self.follow_path();
+    }
+
     /// The system did not take a packet of `bytes` because it is too long for the interface or the
     /// route.
     pub fn path_refuses(&mut self, now: Instant, bytes: usize) {
         let now = self.advance(now);
         self.path.on_refused(now, bytes);
         self.follow_path();
+    }
+
+    /// As [`Connection::path_refuses`]. The newest datagram goes again, in shorter packets; one with
+    /// others behind it would change their order, and is dropped. Of several refused packets the
+    /// newest is first.
+    pub(crate) fn refused(&mut self, now: Instant, length: usize, packet: &Packet<'_>) {
+        self.path_refuses(now, length);
+        let Sequence::Long(seq) = packet.header.sequence() else { return };
+        if packet.header.kind().carries_datagram() {
+            let goes_again = seq == self.newest_datagram && length > self.path.current();
+            if goes_again {
+                self.newest_datagram = seq.sub(1);
+            }
+            self.put_back(now, packet.payload, goes_again);
+        }
+    }
+
+    /// The text of the peer's application in its Close, safe to show; `None` if it had none.
+    #[must_use]
+    pub fn peer_closing_text(&self) -> Option<&str> {
+        self.notes.as_ref().map(|notes| notes.closing.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// The text of the peer's application in its first packet, safe to show; `None` if it had none.
+    #[must_use]
+    pub fn peer_greeting(&self) -> Option<&str> {
+        self.notes.as_ref().map(|notes| notes.greeting.as_str()).filter(|text| !text.is_empty())
     }
 
     /// Gives the client the Init Cookie of a server's Response to keep.

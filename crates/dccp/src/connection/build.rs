@@ -167,7 +167,12 @@ impl Connection {
             let repeat = if replaces { Repeat::Handshake } else { Repeat::Due };
             self.features.emit(now, self.sender.rtt_or_default(), seq, kind, repeat, list);
         }
-        Ok(())
+        let note = match kind {
+            PacketType::Request | PacketType::Response => &self.config.greeting,
+            PacketType::Close => &self.closing_text,
+            _ => return Ok(()),
+        };
+        if note.is_empty() { Ok(()) } else { list.push(&Opt::Note(note.as_bytes())) }
     }
 
     /// Elapsed Time, and feedback if it is due (RFC 4342 §6).
@@ -233,6 +238,7 @@ impl Connection {
         let sent = if kind.carries_datagram() { SentKind::Data(ccval) } else { SentKind::NonData };
         self.sender.on_sent(now, seq, sent, datagram);
         if kind.carries_datagram() {
+            self.newest_datagram = seq;
             self.stats.sent_data_packets += 1;
             self.stats.sent_data_bytes += saturating::<u64>(datagram);
         } else {

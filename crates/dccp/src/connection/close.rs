@@ -88,9 +88,15 @@ impl Connection {
         self.break_off(Reset::new(code), Cause::Application, "");
     }
 
-    /// Sets the text that our final Reset carries to the peer (RFC 4340 §5.6), cut to 200 bytes.
+    /// Sets the text that our final Reset carries to the peer (RFC 4340 §5.6), or our Close, as
+    /// [`ConnectionConfig::greeting`](crate::ConnectionConfig::greeting) is carried; cut to 200
+    /// bytes. If we are closing, Close goes again.
     pub fn set_closing_text(&mut self, text: &str) {
         self.closing_text = cut(text, MAX_TEXT).to_owned();
+        if self.state == State::Closing {
+            // A Close that has gone had another text, or none.
+            self.due.close = true;
+        }
     }
 
     pub(super) fn start_closing(&mut self, now: Instant, state: State) {
@@ -171,7 +177,8 @@ impl Connection {
     }
 
     fn finish_with_reset(&mut self, reset: Reset, text: String, by: ClosedBy, cause: Cause) {
-        self.finish(by, reset.code, cause, None, WireEnding::SentReset { reset, text: text.clone() });
+        let note = self.notes.as_ref().map(|notes| notes.closing.clone()).filter(|text| !text.is_empty());
+        self.finish(by, reset.code, cause, note, WireEnding::SentReset { reset, text: text.clone() });
         self.due = Due { reset: Some(Box::new(DueReset { reset, ack: None, text })), ..Due::default() };
     }
 

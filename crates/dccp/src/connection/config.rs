@@ -1,10 +1,11 @@
 //! The settings of a connection.
 
+use alloc::string::String;
 use core::net::IpAddr;
 
 use tfrc_units::Duration;
 
-use super::{LatePolicy, PathMtuDiscovery};
+use super::{Boundaries, LatePolicy, PathMtuDiscovery};
 use crate::ccid::{Ccid, DataSender, SkippedNumbers, Verification};
 use crate::feature::{Location, Wishes};
 use crate::wire::ServiceCode;
@@ -14,6 +15,10 @@ use crate::wire::ServiceCode;
 pub struct ConnectionConfig {
     /// The service code, which names the application (RFC 4340 §8.1.2); the same at both ends.
     pub service: ServiceCode,
+    /// A text for the peer's application, in the first packet: at most 32 bytes; empty: none. An
+    /// option for experiments carries it, which peers that do not know it ignore (RFC 4340 §5.8,
+    /// 19.3). [`Connection::peer_greeting`](crate::Connection::peer_greeting) is the peer's.
+    pub greeting: String,
     /// The protocol that carries the packets.
     pub encapsulation: Encapsulation,
     /// The rate control: estimator, timers, the application's cap. The CCID agreed on decides
@@ -37,6 +42,8 @@ pub struct ConnectionConfig {
     pub path_mtu: PathMtuDiscovery,
     /// Maximum number of datagrams that wait to be sent; at least one.
     pub send_queue: usize,
+    /// The worth of the boundaries between datagrams handed over.
+    pub boundaries: Boundaries,
     /// The rule for datagrams that the allowed rate cannot carry at once.
     /// [`Connection::set_late_policy`](crate::Connection::set_late_policy) changes it.
     pub late: LatePolicy,
@@ -129,6 +136,7 @@ impl Default for ConnectionConfig {
     fn default() -> Self {
         Self {
             service: ServiceCode::NONE,
+            greeting: String::new(),
             encapsulation: Encapsulation::Udp,
             tfrc: tfrc::Config::default(),
             wishes: Wishes::default(),
@@ -139,6 +147,7 @@ impl Default for ConnectionConfig {
             max_packet: 1472,
             path_mtu: PathMtuDiscovery::Probe,
             send_queue: 64,
+            boundaries: Boundaries::Kept,
             late: LatePolicy::Wait,
             receive_queue: 1024,
             connect_timeout: Duration::from_secs(60),

@@ -42,7 +42,7 @@ pub use close::UNCONFIRMED;
 pub use config::{ConnectionConfig, EcnSending, Encapsulation, FeedbackProfile, Silence};
 pub use ecn::EcnFault;
 pub use event::{Cause, Closed, ClosedBy, Event, PathError};
-pub use outgoing::{DropReason, LatePolicy, SendError};
+pub use outgoing::{Boundaries, DropReason, LatePolicy, SendError};
 pub use pmtu::PathMtuDiscovery;
 pub use queue::Received;
 pub(crate) use standing::Standing;
@@ -108,6 +108,8 @@ pub struct Connection {
     report: Option<Report>,
     /// Datagrams that wait to be sent.
     outgoing: SendQueue,
+    /// The number of the newest datagram that was sent and not taken back.
+    newest_datagram: SeqNo48,
     ending: Ending,
     init_cookies: Vec<Vec<u8>>,
     /// The number of our first packet that is no Response; a client that acknowledges less is in
@@ -130,6 +132,8 @@ pub struct Connection {
     /// Datagrams refused for want of room, once there are any.
     refused: Option<Box<Refused>>,
     closing_text: String,
+    /// Texts of the peer's application, if it has sent some.
+    notes: Option<Box<Notes>>,
     outcome: Option<WireEnding>,
     notices: VecDeque<Notice>,
     /// How it ended, until that is polled.
@@ -163,6 +167,15 @@ struct Due {
     /// A Reset that ends the connection, or, with a number to acknowledge, one in REQUEST that does
     /// not.
     reset: Option<Box<DueReset>>,
+}
+
+/// Texts of an application, safe to show.
+#[derive(Debug, Clone, Default)]
+struct Notes {
+    /// Of its Request or Response.
+    greeting: String,
+    /// Of its Close.
+    closing: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,6 +242,7 @@ impl Connection {
             due: Due::default(),
             report: None,
             outgoing: SendQueue::new(config.late),
+            newest_datagram: iss,
             ending: Ending::None,
             init_cookies: Vec::new(),
             first_since_response: None,
@@ -244,6 +258,7 @@ impl Connection {
             ecn_trial: EcnTrial::default(),
             refused: None,
             closing_text: String::new(),
+            notes: None,
             outcome: None,
             notices: VecDeque::new(),
             closed: None,

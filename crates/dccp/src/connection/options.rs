@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use tfrc_units::{Instant, SeqNo48, saturating};
 
+use super::text::visible;
 use super::{Connection, State};
 use crate::ccid::FeedbackOptions;
 use crate::feature::{Failure, Feature, Location};
@@ -78,6 +79,7 @@ impl Connection {
                 Opt::DataDropped(dropped) => gathered.feedback.add_dropped(dropped),
                 Opt::SlowReceiver => gathered.feedback.slow_receiver = true,
                 Opt::InitCookie(cookie) => self.keep_cookie(kind, cookie),
+                Opt::Note(text) => self.keep_note(kind, text),
                 // Data Checksums are not checked here (RFC 4340 §9.3.1 leaves that open), so none
                 // can be insisted on.
                 Opt::DataChecksum(_) if item.mandatory => {
@@ -122,6 +124,16 @@ impl Connection {
             return Err(Reset { code: ResetCode::OptionError, data: [kind, length, first] });
         }
         Ok(())
+    }
+
+    /// A note of the peer's application means something in its first packet and in its Close.
+    fn keep_note(&mut self, kind: PacketType, text: &[u8]) {
+        let notes = self.notes.get_or_insert_default();
+        match kind {
+            PacketType::Request | PacketType::Response => notes.greeting = visible(text),
+            PacketType::Close => notes.closing = visible(text),
+            _ => {}
+        }
     }
 
     /// A client keeps the cookies of the Response and sends them back in the same order (§8.1.4).

@@ -24,6 +24,17 @@ pub enum LatePolicy {
     DropAfter(Duration),
 }
 
+/// The worth of the boundaries between the datagrams that an application hands over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Boundaries {
+    /// The application has none: the datagrams are pieces of a stream of bytes, and one that is
+    /// longer than the path carries is cut when its turn comes.
+    Free,
+    /// A datagram goes as it is or not at all.
+    #[default]
+    Kept,
+}
+
 /// The reason why a datagram left the send queue without being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -96,6 +107,15 @@ impl SendQueue {
         self.waiting.front().is_some_and(|(since, _)| now.saturating_since(*since) > deadline)
     }
 
+    /// Leaves the first bytes of the oldest datagram in its place, and the rest behind them.
+    fn cut_front(&mut self, length: usize) {
+        if let Some((since, mut datagram)) = self.waiting.pop_front() {
+            let rest = datagram.split_off(length.min(datagram.len()));
+            self.waiting.push_front((since, rest));
+            self.waiting.push_front((since, datagram));
+        }
+    }
+
     fn note(&mut self, reason: DropReason, bytes: u64) {
         let untold = self.untold.get_or_insert_default();
         let place = REASONS.iter().zip(untold.iter_mut()).find(|(known, _)| **known == reason);
@@ -161,7 +181,7 @@ impl Connection {
     /// The error of [`Connection::send`].
     pub fn check_send(&self, length: usize) -> Result<(), SendError> {
         let limit = self.max_datagram();
-        if length > limit {
+        if length > limit && (self.config.boundaries == Boundaries::Kept || limit == 0) {
             Err(SendError::TooLong { length, limit })
         } else if !self.takes_datagrams() {
             Err(SendError::Closed)
@@ -225,9 +245,23 @@ impl Connection {
         self.drop_late(now);
         let limit = self.max_datagram();
         while self.outgoing.front()? > limit {
-            self.drop_oldest(DropReason::TooLong);
+            if self.config.boundaries == Boundaries::Free && limit > 0 {
+                self.outgoing.cut_front(limit);
+            } else {
+                self.drop_oldest(DropReason::TooLong);
+            }
         }
         self.outgoing.front()
+    }
+
+    /// Takes a datagram back that the system has not sent, if it can still go; otherwise it is
+    /// dropped, and counted.
+    pub(super) fn put_back(&mut self, now: Instant, datagram: &[u8], goes_again: bool) {
+        if goes_again && matches!(self.state, State::PartOpen | State::Open) {
+            self.outgoing.waiting.push_front((now, Vec::from(datagram)));
+        } else {
+            self.count_drop(DropReason::TooLong, datagram.len());
+        }
     }
 
     /// Takes the oldest datagram out of the queue.

@@ -195,6 +195,18 @@ impl PathMtu {
         }
     }
 
+    /// The system says what the route takes. Messages of the network are in that, and can be forged
+    /// down to [`FLOOR`], but no further.
+    pub(super) fn on_route(&mut self, now: Instant, length: usize) {
+        if length < FLOOR && length < self.current {
+            self.limit = length;
+            self.lower(length);
+            self.settle(now);
+        } else {
+            self.on_report(now, length);
+        }
+    }
+
     /// The current length is what the path carries, as far as is known for the next ten minutes.
     fn settle(&mut self, now: Instant) {
         self.too_long = self.current + 1;

@@ -257,6 +257,50 @@ impl Endpoint {
         self.touch(id);
     }
 
+    /// The system did not take a packet of ours to `remote` because it is too long for the interface
+    /// or the route. Connections with that peer send shorter ones, and a datagram in the packet goes
+    /// again.
+    pub fn handle_refused(&mut self, now: Instant, remote: SocketAddr, packet: &[u8]) {
+        let now = self.advance(now);
+        let length = packet.len();
+        let integrity = match self.config.carrier {
+            Carrier::Udp => Some(Integrity::Udp),
+            Carrier::Native { local } => PseudoHeader::new(local, remote.ip()).map(Integrity::Native),
+        };
+        let packet = integrity.and_then(|integrity| Packet::parse(packet, integrity).ok());
+        let own = packet.as_ref().and_then(|packet| {
+            self.by_key.get(&(remote, packet.source_port, packet.destination_port)).copied()
+        });
+        for id in self.with_peer(remote) {
+            if let Some(live) = self.slots.get_mut(id) {
+                match &packet {
+                    Some(packet) if own == Some(id) => live.connection.refused(now, length, packet),
+                    _ => live.connection.path_refuses(now, length),
+                }
+            }
+            self.touch(id);
+        }
+    }
+
+    /// The system says that the route to `remote` takes packets of `bytes` at most
+    /// ([`Connection::route_takes`](crate::Connection::route_takes)).
+    pub fn handle_route(&mut self, now: Instant, remote: SocketAddr, bytes: usize) {
+        let now = self.advance(now);
+        for id in self.with_peer(remote) {
+            if let Some(live) = self.slots.get_mut(id) {
+                live.connection.route_takes(now, bytes);
+            }
+            self.touch(id);
+        }
+    }
+
+    /// The connections with this peer.
+    fn with_peer(&self, remote: SocketAddr) -> Vec<ConnectionId> {
+        let first = (remote, u16::MIN, u16::MIN);
+        let last = (remote, u16::MAX, u16::MAX);
+        self.by_key.range(first..=last).map(|(_, id)| *id).collect()
+    }
+
     /// Serves the timers that are due. Early, late and repeated calls do no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);

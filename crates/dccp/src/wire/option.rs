@@ -38,6 +38,9 @@ pub enum Opt<'a> {
     ElapsedTime(Elapsed),
     /// 44: CRC-32c of the application data (§9.3).
     DataChecksum(u32),
+    /// 126, one of the types for experiments (§19.3): a text of the application, in the Request or
+    /// Response and in the Close. Peers that do not know it ignore it (§5.8).
+    Note(&'a [u8]),
     /// 128, CCID 3 and 4: the sender's round-trip time (RFC 6323 §3.2).
     RttEstimate(RttEstimate),
     /// 192, CCID 3 and 4: 1/p rounded up, 2^32 − 1 for no loss yet (RFC 4342 §8.5).
@@ -64,6 +67,7 @@ pub(crate) mod kind {
     pub(crate) const TIMESTAMP_ECHO: u8 = 42;
     pub(crate) const ELAPSED_TIME: u8 = 43;
     pub(crate) const DATA_CHECKSUM: u8 = 44;
+    pub(crate) const NOTE: u8 = 126;
     pub(crate) const RTT_ESTIMATE: u8 = 128;
     pub(crate) const LOSS_EVENT_RATE: u8 = 192;
     pub(crate) const LOSS_INTERVALS: u8 = 193;
@@ -93,6 +97,7 @@ impl<'a> Opt<'a> {
                 _ => u32_exact(data).map(|units| Self::ElapsedTime(Elapsed::from_units(units))),
             },
             kind::DATA_CHECKSUM => u32_exact(data).map(Self::DataChecksum),
+            kind::NOTE => Some(Self::Note(data)),
             kind::RTT_ESTIMATE => RttEstimate::parse(data).map(Self::RttEstimate),
             kind::LOSS_EVENT_RATE => u32_exact(data).map(Self::LossEventRate),
             kind::LOSS_INTERVALS => LossIntervals::parse(data).map(Self::LossIntervals),
@@ -118,6 +123,7 @@ impl<'a> Opt<'a> {
             Self::TimestampEcho { .. } => kind::TIMESTAMP_ECHO,
             Self::ElapsedTime(_) => kind::ELAPSED_TIME,
             Self::DataChecksum(_) => kind::DATA_CHECKSUM,
+            Self::Note(_) => kind::NOTE,
             Self::RttEstimate(_) => kind::RTT_ESTIMATE,
             Self::LossEventRate(_) => kind::LOSS_EVENT_RATE,
             Self::LossIntervals(_) => kind::LOSS_INTERVALS,
@@ -133,7 +139,7 @@ impl<'a> Opt<'a> {
                 out.push(*feature);
                 out.extend_from_slice(values);
             }
-            Self::InitCookie(data) => out.extend_from_slice(data),
+            Self::InitCookie(data) | Self::Note(data) => out.extend_from_slice(data),
             Self::NdpCount(n) => push_be(out, *n, bytes_needed(*n).min(6)),
             Self::AckVector(vector) => out.extend_from_slice(vector.cells),
             Self::DataDropped(dropped) => out.extend_from_slice(dropped.blocks),

@@ -484,6 +484,7 @@ fn any_plain_option() -> impl Strategy<Value = Opt<'static>> {
             .prop_map(|(value, elapsed)| Opt::TimestampEcho { value, elapsed }),
         elapsed.prop_map(Opt::ElapsedTime),
         any::<u32>().prop_map(Opt::DataChecksum),
+        Just(Opt::Note(b"sends")),
         (1..0xFF_FFFFu32).prop_map(|us| Opt::RttEstimate(RttEstimate::Micros(us))),
         any::<u32>().prop_map(Opt::LossEventRate),
         any::<u32>().prop_map(Opt::ReceiveRate),

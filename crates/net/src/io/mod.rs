@@ -6,6 +6,7 @@ mod fault;
 #[cfg(target_os = "linux")]
 mod linux;
 mod marks;
+pub(crate) mod route;
 mod socket;
 mod timer;
 mod watched;

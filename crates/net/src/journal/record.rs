@@ -94,12 +94,26 @@ pub enum Record {
         /// The connection's number.
         connection: u64,
     },
+    /// In: the application sets the text for the end of a connection.
+    ClosingText {
+        /// The connection's number.
+        connection: u64,
+        /// The closing text.
+        text: String,
+    },
     /// In: the system did not take a datagram to this address because it is too long.
     Refused {
         /// The receiver's address.
         to: SocketAddr,
-        /// Its length in bytes.
-        length: u64,
+        /// Its payload.
+        bytes: Vec<u8>,
+    },
+    /// In: the system says how much the route to an address takes.
+    Route {
+        /// The receiver's address.
+        to: SocketAddr,
+        /// The longest payload, bytes.
+        limit: u64,
     },
     /// In: the network has said something about a datagram.
     PathError {
@@ -150,7 +164,9 @@ impl Record {
             Self::RequestClose { .. } => b'q',
             Self::Release { .. } => b'r',
             Self::StopAccepting => b'n',
-            Self::Refused { .. } => b'm',
+            Self::ClosingText { .. } => b'w',
+            Self::Refused { .. } => b'z',
+            Self::Route { .. } => b'u',
             Self::PathError { .. } => b'e',
             Self::Transmit { .. } => b'x',
             Self::Drained => b'd',
@@ -165,9 +181,13 @@ impl Record {
                 body.push(ecn.bits());
                 body.extend_from_slice(bytes);
             }
-            Self::Refused { to, length } => {
+            Self::Refused { to, bytes } => {
                 address(body, *to);
-                body.extend_from_slice(&length.to_le_bytes());
+                body.extend_from_slice(bytes);
+            }
+            Self::Route { to, limit } => {
+                address(body, *to);
+                body.extend_from_slice(&limit.to_le_bytes());
             }
             Self::PathError { to, error, quoted } => {
                 address(body, *to);
@@ -205,7 +225,9 @@ impl Record {
             | Self::Release { connection } => {
                 body.extend_from_slice(&connection.to_le_bytes());
             }
-            Self::AcceptClose { connection, text } | Self::RequestClose { connection, text } => {
+            Self::AcceptClose { connection, text }
+            | Self::RequestClose { connection, text }
+            | Self::ClosingText { connection, text } => {
                 body.extend_from_slice(&connection.to_le_bytes());
                 body.extend_from_slice(text.as_bytes());
             }
@@ -226,9 +248,16 @@ impl Record {
                     Self::Transmit { to: peer, ecn, bytes }
                 }
             }
+            // Older journals have its length alone.
             b'm' => {
                 let (to, rest) = take_address(body)?;
-                Self::Refused { to, length: take_u64(rest)?.0 }
+                let length = take_u64(rest)?.0.min(u64::from(u16::MAX));
+                Self::Refused { to, bytes: vec![0; saturating(length)] }
+            }
+            b'z' => take_address(body).map(|(to, rest)| Self::Refused { to, bytes: rest.to_vec() })?,
+            b'u' => {
+                let (to, rest) = take_address(body)?;
+                Self::Route { to, limit: take_u64(rest)?.0 }
             }
             b'e' => {
                 let (to, rest) = take_address(body)?;
@@ -269,6 +298,10 @@ impl Record {
             b'a' => {
                 let (connection, rest) = take_u64(body)?;
                 Self::AcceptClose { connection, text: String::from_utf8(rest.to_vec()).ok()? }
+            }
+            b'w' => {
+                let (connection, rest) = take_u64(body)?;
+                Self::ClosingText { connection, text: String::from_utf8(rest.to_vec()).ok()? }
             }
             b'q' => {
                 let (connection, rest) = take_u64(body)?;

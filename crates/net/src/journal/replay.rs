@@ -174,7 +174,12 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
             let id = known(machine, connection)?;
             machine.request_close(at, id, &text);
         }
-        Record::Refused { to, length } => machine.refused(at, to, length),
+        Record::ClosingText { connection, text } => {
+            let id = known(machine, connection)?;
+            machine.set_closing_text(at, id, &text);
+        }
+        Record::Refused { to, bytes } => machine.refused(at, to, &bytes),
+        Record::Route { to, limit } => machine.route(at, to, limit),
         Record::PathError { to, error, quoted } => machine.path_error(at, to, &quoted, error),
         Record::StopAccepting => machine.stop_accepting(at),
         Record::Transmit { .. } | Record::Drained => {}

@@ -175,9 +175,9 @@ fn messages_about_long_packets_are_checked() {
 fn a_length_refused_by_the_system_is_not_sent_again() {
     let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
     world.run_until(at(50), 1400);
-    world.ends[0].machine.refused(world.now, CLIENT, 1400);
+    world.ends[0].machine.refused(world.now, CLIENT, &[0; 1400]);
     assert_eq!(world.longest(), 1472, "somebody else's");
-    world.ends[0].machine.refused(world.now, SERVER, 1400);
+    world.ends[0].machine.refused(world.now, SERVER, &[0; 1400]);
     assert_eq!(world.longest(), 1200);
 }
 

@@ -210,7 +210,7 @@ async fn transfer(
 ) -> Result<Ending, Failure> {
     let mut source = DatagramSource::made_up(LENGTH);
     let pump = async {
-        while let Ok(Some(datagram)) = source.next().await {
+        while let Ok(Some(datagram)) = source.next(usize::MAX).await {
             if connection.send(datagram).await.is_err() {
                 break;
             }

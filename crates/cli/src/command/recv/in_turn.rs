@@ -74,7 +74,7 @@ pub(super) async fn serve_in_turn(
             }
         };
         drop(connection);
-        if receiver.is_used_up(served.sent) || served.fate != OutputState::Usable {
+        if receiver.is_used_up(served.brought) || served.fate != OutputState::Usable {
             watch.abort();
             if let Some(output) = output.take() {
                 output.leave();
@@ -82,7 +82,7 @@ pub(super) async fn serve_in_turn(
             if receiver.options.destination == Destination::One(OutputPlan::Standard) {
                 session::close_standard_output();
             }
-            if receiver.is_last(served.sent, served.closed) {
+            if receiver.is_last(served.brought, served.closed) {
                 interrupt.or(receiver.endpoint.linger()).await;
             }
             break Some(served);

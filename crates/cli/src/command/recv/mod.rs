@@ -28,7 +28,7 @@ use tfrc_units::Instant;
 use self::naming::Naming;
 use self::options::{ServeOptions, Take};
 use self::overview::Overview;
-use self::serve::{Served, serve};
+use self::serve::{Brought, Served, serve};
 use self::sink::Sink;
 use self::totals::Totals;
 use crate::args::RecvArgs;
@@ -37,7 +37,8 @@ use crate::interrupt::Interrupt;
 use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    self, Callee, Ending, IpVersions, LogLimit, LogRate, SAMPLE, connect, counted, listen, resolve, shown,
+    self, Callee, Ending, IpVersions, LogLimit, LogRate, Part, SAMPLE, connect, counted, listen, resolve,
+    shown,
 };
 use crate::{Failure, live, log};
 
@@ -143,7 +144,7 @@ async fn call(
     let calling = async {
         let addresses = resolve(from, IpVersions::Any).await?;
         let callee = Callee { name: from, addresses: &addresses, wait: args.wait };
-        connect(callee, &options.endpoint(args), Recordings::default(), reporter).await
+        connect(callee, Part::Receives, &options.endpoint(args), Recordings::default(), reporter).await
     };
     let interrupted = || Failure::Run(format!("interrupted before {from} answered"));
     let (endpoint, connection) = interrupt.or(calling).await.ok_or_else(interrupted)??;
@@ -164,20 +165,20 @@ impl Receiver {
         served
     }
 
-    /// True if the run ends with a connection that ended so, after `sent` datagrams. Who sends
-    /// nothing does not use up a receiver that waits for a file; `-1` takes the first one whatever
-    /// it does.
-    const fn is_used_up(&self, sent: u64) -> bool {
+    /// True if the run ends with a connection that ended so. Who sends nothing does not use up a
+    /// receiver that waits for a file, unless it is a receiver, too; `-1` takes the first one
+    /// whatever it does.
+    const fn is_used_up(&self, brought: Brought) -> bool {
         match self.options.take {
             Take::First => true,
-            Take::FirstWithData => sent > 0,
+            Take::FirstWithData => !matches!(brought, Brought::Nothing),
             Take::InTurn | Take::Many(_) => false,
         }
     }
 
     /// True if the endpoint stays for a while only because of this connection.
-    const fn is_last(&self, sent: u64, closed: Option<ClosedBy>) -> bool {
-        self.is_used_up(sent) && matches!(closed, Some(ClosedBy::Peer | ClosedBy::Us))
+    const fn is_last(&self, brought: Brought, closed: Option<ClosedBy>) -> bool {
+        self.is_used_up(brought) && matches!(closed, Some(ClosedBy::Peer | ClosedBy::Us))
     }
 
     /// Gives the terminal back, if the live view has it.

@@ -14,7 +14,7 @@ use super::program::CommandLine;
 use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, UdpOut, comes_back, files, listen};
+use crate::session::{Existing, OutputPlan, Part, UdpOut, comes_back, files, listen};
 use crate::{Failure, limits, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -184,6 +184,7 @@ impl ServeOptions {
     pub(super) fn endpoint(&self, args: &RecvArgs) -> Options {
         let usual = Options::default();
         Options {
+            greeting: Part::Receives.word().to_owned(),
             receive_queue: match &self.destination {
                 Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
                 _ => usual.receive_queue,

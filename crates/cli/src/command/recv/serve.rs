@@ -18,11 +18,11 @@ use super::sink::Sink;
 use super::speaker::Speaker;
 use super::totals::{Fates, Gauges};
 use crate::Failure;
-use crate::interrupt::{Interrupt, LastWords};
+use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, Ending, Inbox, Output, SAMPLE, Sampler, Tally, Trouble, UdpOutCounts, as_f64,
-    count, counted, is_proper, shown, why,
+    self, DatagramWriter, Ending, Inbox, Output, Part, SAMPLE, Sampler, Tally, Trouble, UNFINISHED,
+    UdpOutCounts, as_f64, count, counted, is_proper, shown, why,
 };
 
 /// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
@@ -39,9 +39,18 @@ const LAST_WRITES: std::time::Duration = std::time::Duration::from_millis(500);
 pub(super) struct Served {
     pub(super) ending: Ending,
     pub(super) closed: Option<ClosedBy>,
-    /// Datagrams that the sender sent, as far as it is known.
-    pub(super) sent: u64,
+    pub(super) brought: Brought,
     pub(super) fate: OutputState,
+}
+
+/// The use of a connection to a receiver that waits for data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brought {
+    /// The sender sent datagrams, as far as is known.
+    Data,
+    Nothing,
+    /// The peer is a receiver, too.
+    Receiver,
 }
 
 /// The state of the output after a connection.
@@ -91,6 +100,8 @@ struct Serving<'a> {
     /// Its number in the totals.
     number: u64,
     second: Second,
+    /// A sentence if the peer receives, too.
+    clash: Option<&'static str>,
 }
 
 /// The data of the last whole second.
@@ -133,6 +144,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
+    let clash = Part::Receives.clash(connection);
     // A stranger who brings nothing makes no file and starts no program.
     let first = interrupt.or(connection.recv()).await.flatten();
     let opened = match &first {
@@ -163,6 +175,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         told_of_trouble: false,
         number,
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
+        clash,
     };
     if let Some(datagram) = first {
         run.inbox.push(run.fed, datagram);
@@ -182,8 +195,12 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
     let summary = run.summarise(tally, closed.as_ref());
     run.report(tally);
-    let sent = summary.sent_packets.unwrap_or(0);
-    let mut ending = run.judge(&stop, closed.as_ref(), &summary);
+    let brought = match (clash, summary.sent_packets) {
+        (Some(_), _) => Brought::Receiver,
+        (None, None | Some(0)) => Brought::Nothing,
+        (None, Some(_)) => Brought::Data,
+    };
+    let mut ending = run.judge(&stop, closed.as_ref(), &summary, tally.trouble);
     let absence = run.absence();
     let config = run.config.clone();
     // The pipe of a program is closed with its last handle.
@@ -199,10 +216,10 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         interrupt.keep(None);
     }
     let closed = closed.map(|closed| closed.by);
-    let (ending, fate) = speak_of_end(receiver, &mut speaker, summary.clone(), ending, closed);
+    let (ending, fate) = speak_of_end(receiver, &mut speaker, summary.clone(), ending, (brought, closed));
     receiver.totals.end(number, ending.outcome, &summary);
     let fate = if let StopTaking::Output(_) = stop { OutputState::Broken } else { fate };
-    (Served { ending, closed, sent, fate }, sink)
+    (Served { ending, closed, brought, fate }, sink)
 }
 
 /// The last words about a connection, and the ending that they are of; whether there can be more.
@@ -211,14 +228,13 @@ fn speak_of_end(
     speaker: &mut Speaker<'_>,
     summary: Summary,
     mut ending: Ending,
-    closed: Option<ClosedBy>,
+    (brought, closed): (Brought, Option<ClosedBy>),
 ) -> (Ending, OutputState) {
-    let sent = summary.sent_packets.unwrap_or(0);
-    if receiver.is_last(sent, closed) {
+    if receiver.is_last(brought, closed) {
         speaker
             .note("the data is closed; answering the sender for 2 s more, should it not have heard the end");
     }
-    if receiver.is_used_up(sent) {
+    if receiver.is_used_up(brought) {
         ending = receiver.end_overview(ending);
     } else {
         speaker.forget_page();
@@ -284,7 +300,11 @@ impl Serving<'_> {
         self.measure(now, tally.late);
         if self.config.connection.is_none() {
             let summary = self.summarise(tally, None);
-            interrupt.keep(Some(LastWords { config: self.config.clone(), summary }));
+            interrupt.keep(Some(LastWords {
+                config: self.config.clone(),
+                summary,
+                farewell: Farewell::None,
+            }));
         }
     }
 
@@ -360,7 +380,10 @@ impl Serving<'_> {
             bytes,
             dropped: arrived.saturating_sub(received).saturating_sub(tally.late),
             trouble: match stop {
-                StopTaking::Ended => None,
+                StopTaking::Ended => {
+                    let said = self.connection.peer_closing_text();
+                    said.is_some_and(|text| text == UNFINISHED).then_some(Trouble::Unfinished)
+                }
                 StopTaking::Idle(_) => Some(Trouble::Idle),
                 StopTaking::Interrupted => Some(Trouble::Interrupted),
                 StopTaking::Output(error) => Some(Trouble::of(error)),
@@ -388,10 +411,19 @@ impl Serving<'_> {
         summary
     }
 
-    fn judge(&self, stop: &StopTaking, closed: Option<&Closed>, summary: &Summary) -> Ending {
+    fn judge(
+        &self,
+        stop: &StopTaking,
+        closed: Option<&Closed>,
+        summary: &Summary,
+        trouble: Option<Trouble>,
+    ) -> Ending {
         let known = |n: Option<u64>| n.unwrap_or(0);
         let (sent, dropped) = (known(summary.sent_packets), known(summary.dropped_by_reader_packets));
         let take = self.receiver.options.take;
+        if let (StopTaking::Ended, Some(why)) = (stop, self.clash) {
+            return Ending::failed(why);
+        }
         match (stop, closed) {
             (StopTaking::Output(error), _) => Ending::failed(self.unwritable(error)),
             (StopTaking::Idle(idle), _) => {
@@ -409,6 +441,9 @@ impl Serving<'_> {
                 counted(sent, "datagram"),
                 self.too_slow()
             )),
+            (StopTaking::Ended, Some(_)) if trouble == Some(Trouble::Unfinished) => {
+                Ending::failed("the sender ended before it had sent all that it meant to")
+            }
             (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 => {
                 Ending::failed("the sender closed without sending anything")
             }

@@ -10,6 +10,7 @@ mod prepare;
 mod rate_out;
 mod refused;
 mod transfer;
+mod trial;
 
 use std::net::SocketAddr;
 
@@ -28,7 +29,7 @@ use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
-    self, Encoded, Ending, Existing, Sampler, Tally, UdpSource, as_f64, count, counted, is_proper, why,
+    self, Encoded, Ending, Existing, Sampler, Tally, Trouble, UdpSource, as_f64, count, counted, is_proper, why,
 };
 
 /// Runs `tfrc send`.
@@ -85,13 +86,14 @@ async fn send(
     if let Some(address) = udp_in.as_ref().and_then(UdpSource::address) {
         reporter.note(&format!("taking datagrams at {address}"));
     }
-    let source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
+    let mut source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
     let options = prepare::options(args, cap);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
     let mut patience = interrupt.clone();
-    let attempt = peer::connected(args, &addresses, &options, recordings, &mut reporter, &mut patience);
+    let connecting = peer::Connecting { args, addresses: &addresses, options: &options };
+    let attempt = connecting.connected(recordings, &mut source, &mut reporter, &mut patience);
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
         None => Err(interrupted()),
@@ -101,9 +103,9 @@ async fn send(
         reporter.say(&Record::Error { t_s, message: failure.to_string() });
     })?;
     let limit = connection.max_datagram();
-    if usize::from(args.length) > limit {
+    if let Some(length) = args.length.filter(|length| usize::from(*length) > limit) {
         connection.close_now().await;
-        let message = format!("-l {}: packets on this path carry at most {limit} bytes", args.length);
+        let message = format!("-l {length}: packets on this path carry at most {limit} bytes");
         return Err(Failure::usage(message, format!("use -l {limit} or less")));
     }
     if let Some(agreed) = connection.status().sending.filter(|agreed| *agreed != args.variant) {
@@ -120,10 +122,13 @@ async fn send(
         reporter = reporter.with_live(Live::new(model(args), Some(screen)));
     }
     let began = endpoint.now();
+    // Datagrams that were sent before the receiver was sure count, too.
+    let mut first = connection.status();
+    first.stats = tfrc_net::Stats::default();
     let mut transfer = Transfer {
         args,
         connection: &connection,
-        sampler: Sampler::new(began, connection.status()),
+        sampler: Sampler::new(began, first),
         reporter: &mut reporter,
         interrupt: &mut interrupt,
         began,
@@ -132,9 +137,13 @@ async fn send(
         rate_out,
         encoded,
         refused: counts.map(Refused::new),
+        narrowed: 0,
+        aborted: false,
     };
     let named = args.to.is_some() && addresses.len() == 1;
     let peer = connection.remote_addr().filter(|_| !named).map(session::shown);
+    // A `tfrc` has words for the end.
+    let kind = if connection.peer_greeting().is_some() { PeerKind::Tfrc } else { PeerKind::Other };
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
     let stop = transfer.data(source, keys).await;
@@ -149,6 +158,7 @@ async fn send(
     let ended = endpoint.now();
     let event = transfer.sampler.event(ended, EventKind::Closed);
     transfer.reporter.say(&event);
+    let (narrowed, aborted) = (transfer.narrowed, transfer.aborted);
     let refused = transfer.refused.as_ref().map(Refused::totals).unwrap_or_default();
     let mut status = connection.status();
     status.unsent_packets += refused.unsent;
@@ -168,7 +178,8 @@ async fn send(
         // Nobody misses what was made up and waited when the time was up.
         summary.unsent_packets = Some(0);
     }
-    let ending = refused.judge(judge(&stop, data, closed.as_ref(), tally.as_ref(), &status), limit);
+    let facts = Facts { data, kind, narrowed, aborted };
+    let ending = refused.judge(judge(&stop, facts, closed.as_ref(), tally.as_ref(), &status), limit);
     let ending = ending.with(fell_behind);
     let ending = ending.after(unwritten_rate.as_ref());
     drop(connection);
@@ -200,10 +211,29 @@ enum Data {
     MadeUp,
 }
 
+/// The program at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PeerKind {
+    /// It has introduced itself: it says what it got.
+    Tfrc,
+    Other,
+}
+
+/// Facts about a session besides its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Facts {
+    data: Data,
+    kind: PeerKind,
+    /// Datagrams that the path had become too narrow for before the session was closed.
+    narrowed: u64,
+    /// The receiver was told that the user aborts.
+    aborted: bool,
+}
+
 /// How the session ended, and why; it determines the exit status.
 fn judge(
     stop: &StopSending,
-    data: Data,
+    Facts { data, kind, narrowed, aborted }: Facts,
     closed: Option<&Closed>,
     tally: Option<&Tally>,
     status: &Status,
@@ -212,7 +242,8 @@ fn judge(
     let written = tally.map(|tally| format!("it has written {}", counted(tally.bytes, "byte")));
     let unsent = (status.unsent_packets > 0 && data == Data::Given)
         .then(|| format!("{} not sent", counted(status.unsent_packets, "datagram")));
-    if let Some(trouble) = tally.and_then(|tally| tally.trouble) {
+    let trouble = tally.and_then(|tally| tally.trouble);
+    if let Some(trouble) = trouble.filter(|trouble| *trouble != Trouble::Unfinished) {
         return Ending::failed(trouble.at_receiver()).with(written).with(unsent);
     }
     let ending = match (stop, closed) {
@@ -230,6 +261,15 @@ fn judge(
         }
         (_, Some(closed)) if closed.text.as_deref() == Some(UNCONFIRMED) => {
             return Ending::unconfirmed("the receiver has not yet written all that arrived").with(unsent);
+        }
+        (_, Some(_)) if tally.is_none() && kind == PeerKind::Tfrc => {
+            return Ending::unconfirmed("the receiver did not say what it has written").with(unsent);
+        }
+        (StopSending::Interrupted | StopSending::TimeUp, _) if narrowed > 0 && data == Data::Given => {
+            Ending::failed("the path has become too narrow for some datagrams")
+        }
+        (StopSending::Interrupted | StopSending::TimeUp, _) if aborted && trouble.is_some() => {
+            Ending::failed("aborted by a second Ctrl-C")
         }
         (StopSending::Interrupted, _) => Ending::stopped("interrupted"),
         (StopSending::TimeUp, _) => Ending::stopped("the time is up"),
@@ -283,7 +323,7 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
         [address] => address.to_string(),
         _ => to.to_string(),
     });
-    start.segment_bytes = Some(u64::from(args.length));
+    start.segment_bytes = Some(u64::from(args.length()));
     let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
     set("variant", args.variant.to_string());
     if let Some(guarantee) = args.guarantee {

@@ -4,11 +4,17 @@ use std::net::SocketAddr;
 
 use tfrc_net::{Connection, Endpoint, Options, Recordings};
 
+use super::trial::{self, Trial};
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
-use crate::session::{Callee, IpVersions, connect, listen, resolve};
+use crate::session::{
+    Callee, DatagramSource, IpVersions, LogLimit, LogRate, Part, connect, listen, resolve, shown,
+};
+
+/// The longest wait for a peer that is not wanted.
+const FAREWELL: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// The addresses of the receiver, or those to listen on.
 ///
@@ -40,33 +46,77 @@ pub(super) fn check(args: &SendArgs, at: &[SocketAddr], reporter: &mut Reporter)
     Ok(())
 }
 
-/// Connects to the receiver, or waits until it has connected.
-///
-/// # Errors
-/// [`Failure`] with each address that was tried, and why it failed; or with the time in which
-/// nobody came.
-pub(super) async fn connected(
-    args: &SendArgs,
-    addresses: &[SocketAddr],
-    options: &Options,
-    recordings: Recordings,
-    reporter: &mut Reporter,
-    interrupt: &mut Interrupt,
-) -> Result<(Endpoint, Connection), Failure> {
-    if let Some(name) = &args.to {
-        return connect(Callee { name, addresses, wait: args.wait }, options, recordings, reporter).await;
+/// A sender that has no receiver yet.
+#[derive(Clone, Copy)]
+pub(super) struct Connecting<'a> {
+    pub(super) args: &'a SendArgs,
+    /// The addresses of the receiver, or those to listen on.
+    pub(super) addresses: &'a [SocketAddr],
+    pub(super) options: &'a Options,
+}
+
+impl Connecting<'_> {
+    /// Connects to the receiver, or waits until one has connected and acknowledges data. That has
+    /// the beginning of `source` then.
+    ///
+    /// # Errors
+    /// [`Failure`] with each address that was tried, and why it failed; or with the time in which
+    /// nobody came.
+    pub(super) async fn connected(
+        self,
+        recordings: Recordings,
+        source: &mut DatagramSource,
+        reporter: &mut Reporter,
+        interrupt: &mut Interrupt,
+    ) -> Result<(Endpoint, Connection), Failure> {
+        let Self { args, addresses, options } = self;
+        if let Some(name) = &args.to {
+            let callee = Callee { name, addresses, wait: args.wait };
+            return connect(callee, Part::Sends, options, recordings, reporter).await;
+        }
+        let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
+        reporter.note(&format!("listening on {}", endpoint.local_addr()));
+        let accepted = match args.wait {
+            Some(wait) => {
+                let taker = taker(&endpoint, source, reporter);
+                match tokio::time::timeout(wait.into(), taker).await {
+                    Ok(accepted) => accepted,
+                    Err(_) => return Err(Failure::Run(format!("no receiver connected for {wait}"))),
+                }
+            }
+            None => taker(&endpoint, source, reporter).await,
+        }?;
+        Ok((endpoint, accepted))
     }
-    let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
-    reporter.note(&format!("listening on {}", endpoint.local_addr()));
-    let accepted = match args.wait {
-        Some(wait) => match tokio::time::timeout(wait.into(), endpoint.accept()).await {
-            Ok(accepted) => accepted,
-            Err(_) => return Err(Failure::Run(format!("no receiver connected for {wait}"))),
-        },
-        None => endpoint.accept().await,
-    };
-    match accepted {
-        Some(connection) => Ok((endpoint, connection)),
-        None => Err(Failure::Run("the network of this end has failed".to_owned())),
+}
+
+/// The first receiver that acknowledges data. Others do not use the sender up.
+async fn taker(
+    endpoint: &Endpoint,
+    source: &mut DatagramSource,
+    reporter: &mut Reporter,
+) -> Result<Connection, Failure> {
+    let mut log = LogLimit::new(endpoint.now(), LogRate::SUMMARIES);
+    loop {
+        let Some(connection) = endpoint.accept().await else {
+            return Err(Failure::Run("the network of this end has failed".to_owned()));
+        };
+        let peer = connection.remote_addr().map_or_else(String::new, shown);
+        if let Some(why) = Part::Sends.clash(&connection) {
+            // It closes, or is closed.
+            let _ = tokio::time::timeout(FAREWELL, connection.close()).await;
+            drop(connection);
+            let _ = tokio::time::timeout(FAREWELL, endpoint.linger()).await;
+            return Err(Failure::Run(format!("{peer}: {why}")));
+        }
+        let tried = trial::begin(&connection, source).await;
+        match tried.map_err(|error| Failure::Run(format!("the data cannot be read: {error}")))? {
+            Trial::Acknowledged => return Ok(connection),
+            Trial::Failed(why) => {
+                if log.admit(endpoint.now()) {
+                    reporter.note(&format!("{peer} {why}: still listening"));
+                }
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use tfrc_net::options::{DataFrom, Listen, Promise};
-use tfrc_net::{Options, Recordings};
+use tfrc_net::{Boundaries, Options, Recordings};
 use tfrc_units::Rate;
 
 use crate::Failure;
@@ -14,7 +14,7 @@ use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
 use crate::reporter::Reporter;
 use crate::session::{
-    Access, DatagramSource, Existing, Pace, UdpSource, blocking, comes_back, files, listen,
+    Access, DatagramSource, Existing, Pace, Part, UdpSource, blocking, comes_back, files, listen,
 };
 
 /// The cap of a session with another host, unless the user says otherwise.
@@ -84,6 +84,9 @@ pub(super) fn cap(
 pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
     Options {
         service: args.service,
+        greeting: Part::Sends.word().to_owned(),
+        // Datagrams of another program go as they are.
+        boundaries: if args.udp_in.is_some() { Boundaries::Kept } else { Boundaries::Free },
         accept: if args.reverse { Listen::One } else { Listen::Refuse },
         data_from: if args.reverse { DataFrom::Listener } else { DataFrom::Caller },
         allow: listen::networks(&args.allow),
@@ -91,7 +94,7 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
         revision: args.revision,
         profile: args.profile,
         friend: args.friend,
-        segment_bytes: u32::from(args.length),
+        segment_bytes: u32::from(args.length()),
         cap_bps,
         guarantee: args.guarantee.map(|rate| Promise {
             rate,
@@ -145,7 +148,7 @@ pub(super) async fn udp_in(at: &ListenAt, to: &[SocketAddr]) -> Result<UdpSource
 /// # Errors
 /// [`Failure::Usage`] when it cannot be opened.
 pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result<DatagramSource, Failure> {
-    let length = usize::from(args.length);
+    let length = usize::from(args.length());
     let source = match (&args.file, udp_in) {
         (_, Some(port)) => DatagramSource::udp(port),
         (None, None) => DatagramSource::made_up(length),

@@ -61,6 +61,11 @@ impl Refused {
 }
 
 impl Totals {
+    /// True if datagrams are missing that nobody wanted dropped.
+    pub(super) const fn is_failure(self) -> bool {
+        self.too_long > 0 || self.dropped > 0
+    }
+
     /// Writes the counts into the summary, if there are any.
     pub(super) fn note(self, summary: &mut Summary) {
         let some = |n: u64| (n > 0).then_some(n);

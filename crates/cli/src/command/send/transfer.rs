@@ -12,10 +12,10 @@ use super::refused::Refused;
 use super::{config, so_far};
 use crate::args::SendArgs;
 use crate::args::values::FileOrStream;
-use crate::interrupt::{Interrupt, LastWords};
+use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{DatagramSource, Encoded, SAMPLE, Sampler, count};
+use crate::session::{DatagramSource, Encoded, SAMPLE, Sampler, UNFINISHED, count};
 
 /// Silence of an encoder that is reported.
 const NEWS: std::time::Duration = std::time::Duration::from_secs(5);
@@ -74,6 +74,10 @@ pub(super) struct Transfer<'a> {
     pub(super) encoded: Option<Encoded>,
     /// Datagrams of `--udp-in` that are not sent.
     pub(super) refused: Option<Refused>,
+    /// Datagrams that the path had become too narrow for before the session was closed.
+    pub(super) narrowed: u64,
+    /// The receiver was told that the user aborts.
+    pub(super) aborted: bool,
 }
 
 impl Transfer<'_> {
@@ -98,7 +102,7 @@ impl Transfer<'_> {
         let pump = async {
             loop {
                 waiting.set(Some(tokio::time::Instant::now()));
-                let next = source.next().await;
+                let next = source.next(connection.max_datagram()).await;
                 waiting.set(None);
                 told_of_silence.set(false);
                 let datagram = match next {
@@ -106,12 +110,8 @@ impl Transfer<'_> {
                     Ok(None) => break,
                     Err(error) => return StopSending::Failed(unreadable(args, &error.to_string())),
                 };
-                let sent = match source.keeps_boundaries() {
-                    true => connection.send(datagram).await,
-                    false => send_cut(connection, datagram).await,
-                };
-                match (sent, &counts) {
-                    (Ok(()), _) | (Err(SendError::TooLong { .. }), None) => {}
+                match (connection.send(datagram).await, &counts) {
+                    (Ok(()), _) => {}
                     (Err(SendError::TooLong { length, .. }), Some(counts)) => counts.refuse(length),
                     (Err(_), _) => return StopSending::Over,
                 }
@@ -185,6 +185,11 @@ impl Transfer<'_> {
         if matches!(stop, StopSending::Gone(_)) {
             return (stop, None);
         }
+        self.narrowed = connection.status().unsent_packets;
+        let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
+        if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses {
+            connection.set_closing_text(UNFINISHED);
+        }
         if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp) {
             let over = stop == StopSending::Over;
             let close = async move {
@@ -221,6 +226,10 @@ impl Transfer<'_> {
                 tokio::select! {
                     closed = &mut close => break closed,
                     () = &mut patience => return (stop, None),
+                    () = aborts(self.interrupt.clone()), if !self.aborted => {
+                        self.aborted = true;
+                        connection.set_closing_text(UNFINISHED);
+                    }
                     _ = tick.tick() => self.sample(),
                 }
             };
@@ -287,7 +296,7 @@ impl Transfer<'_> {
         let summary = so_far(self.args, &self.sampler, self.connection, self.began);
         let mut config = config(self.args);
         config.report = None;
-        self.interrupt.keep(Some(LastWords { config, summary }));
+        self.interrupt.keep(Some(LastWords { config, summary, farewell: Farewell::Peer }));
     }
 }
 
@@ -302,25 +311,15 @@ async fn wished(mut interrupt: Interrupt) {
     interrupt.wished().await;
 }
 
+async fn aborts(mut interrupt: Interrupt) {
+    interrupt.aborted().await;
+}
+
 fn unreadable(args: &SendArgs, why: &str) -> String {
     match &args.file {
         Some(FileOrStream::File(path)) => format!("{}: {why}", path.display()),
         None if args.udp_in.is_some() => format!("the port of --udp-in: {why}"),
         _ => format!("standard input: {why}"),
-    }
-}
-
-/// Sends a datagram, in pieces if the path carries less than it is long. Should the path shrink at
-/// that very moment, it is lost as it would be on the way.
-async fn send_cut(connection: &Connection, mut datagram: Vec<u8>) -> Result<(), SendError> {
-    loop {
-        let limit = connection.max_datagram();
-        if !(1..datagram.len()).contains(&limit) {
-            return connection.send(datagram).await;
-        }
-        let rest = datagram.split_off(limit);
-        connection.send(datagram).await?;
-        datagram = rest;
     }
 }
 
