@@ -174,15 +174,17 @@ fn of_commands_that_print_a_result() {
         assert_eq!(link.status.code(), Some(status), "{more:?}: {}", link.stderr);
         assert_eq!(document(&link).is_some(), status == 0, "{more:?}: {}", link.text());
     }
-    // A journal that is whole, and one that is not.
+    // A journal as it was written, and one that was changed.
     let journal = place.file("journal");
     let (receiver, address) = recv(&["-1"]);
     send(&address, &["-n", "10kB", "--journal", &journal], Stdio::null()).succeed();
     receiver.succeed();
     all_or_nothing(&Program::start(tfrc(["replay", &journal, "--json"])).end(), 0);
-    let bytes = std::fs::read(&journal).expect("written");
-    let cut = place.write("cut", bytes.get(..bytes.len() / 2).expect("half"));
-    all_or_nothing(&Program::start(tfrc(["replay", &cut, "--json"])).end(), 3);
+    let mut bytes = std::fs::read(&journal).expect("written");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    let changed = place.write("changed", bytes);
+    all_or_nothing(&Program::start(tfrc(["replay", &changed, "--json"])).end(), 3);
     let folder = ["reproduce", "rfc4828/table-01", "--no-cache", "--json", "--out"];
     for (out, status) in [(place.file("page"), 0), (place.write("file", ""), 1)] {
         let mut command = tfrc(folder);
