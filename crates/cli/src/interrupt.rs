@@ -116,11 +116,7 @@ impl Interrupt {
 
     /// Asks to end, as the first Ctrl-C does.
     pub fn ask(&self) {
-        self.wish.send_if_modified(|wish| {
-            let is_new = *wish < Wish::End;
-            *wish = (*wish).max(Wish::End);
-            is_new
-        });
+        ask(&self.wish);
     }
 
     /// Waits until the user asks to end; at once if that was before.
@@ -178,7 +174,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// # Errors
 /// If the system gives no thread.
 #[cfg(unix)]
-fn watch_terminal(wish: watch::Sender<bool>) -> io::Result<()> {
+fn watch_terminal(wish: watch::Sender<Wish>) -> io::Result<()> {
     use std::io::IsTerminal;
     use std::os::fd::AsFd;
     let (stdout, stderr) = (io::stdout(), io::stderr());
@@ -188,14 +184,14 @@ fn watch_terminal(wish: watch::Sender<bool>) -> io::Result<()> {
     if !terminals.is_empty() {
         limits::thread("terminal", move || {
             while are_there(&terminals) {}
-            let _ = wish.send(true);
+            ask(&wish);
         })?;
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn watch_terminal(_: watch::Sender<bool>) -> io::Result<()> {
+fn watch_terminal(_: watch::Sender<Wish>) -> io::Result<()> {
     Ok(())
 }
 
@@ -213,6 +209,15 @@ fn are_there(terminals: &[std::os::fd::OwnedFd]) -> bool {
             true
         }
     }
+}
+
+/// Asks to end, unless the user has asked for that or more.
+fn ask(wish: &watch::Sender<Wish>) {
+    wish.send_if_modified(|wish| {
+        let is_new = *wish < Wish::End;
+        *wish = (*wish).max(Wish::End);
+        is_new
+    });
 }
 
 /// Prints what is known of a run that is aborted.

@@ -7,6 +7,7 @@ use tfrc_net::journal::{JournalEnd, JournalError, ReplayError, replay};
 
 use crate::Failure;
 use crate::args::{Format, ReplayArgs};
+use crate::visible::{to_stderr, visible};
 
 /// Runs `tfrc replay`. A journal that was cut off, by a kill or a full disk, is replayed as far as it
 /// is whole: that it is not whole is a sentence and no failure.
@@ -29,10 +30,10 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let whole_up_to = match done.end {
         JournalEnd::Whole => None,
         JournalEnd::CutOff { block, offset } => {
-            eprintln!(
+            to_stderr(&visible(&format!(
                 "{name}: the journal ends in or before block {block}, at byte {offset}: its writer was stopped or \
                  had no room; everything before was replayed"
-            );
+            )));
             Some(offset)
         }
     };

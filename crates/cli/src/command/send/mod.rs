@@ -29,7 +29,8 @@ use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
-    self, Encoded, Ending, Existing, Sampler, Tally, Trouble, UdpSource, as_f64, count, counted, is_proper, why,
+    self, Encoded, Ending, Existing, Sampler, Tally, Trouble, UdpSource, as_f64, count, counted, is_proper,
+    why,
 };
 
 /// Runs `tfrc send`.
