@@ -875,6 +875,19 @@ tfrc_status tfrc_config_set_max_queue_delay(struct tfrc_config *config, uint64_t
 tfrc_status tfrc_config_set_timer_granularity(struct tfrc_config *config, uint64_t ns);
 
 /**
+ * The least time of the nofeedback timer, ns; zero by default. For paths that pause, such as radio
+ * links: the rate is kept through silences of this time, and as long is needed to see that a path
+ * is gone.
+ */
+tfrc_status tfrc_config_set_no_feedback_floor(struct tfrc_config *config, uint64_t ns);
+
+/**
+ * The grain of the clock that `now` comes from, ns, 0 for a clock that shows every time;
+ * `TFRC_NEVER`, the default, if it is to be measured. R is at least one grain.
+ */
+tfrc_status tfrc_config_set_clock_grain(struct tfrc_config *config, uint64_t ns);
+
+/**
  * Says in a sentence why the last change was refused; null if it was not. The text lives until the
  * next change.
  */

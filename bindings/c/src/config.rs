@@ -4,13 +4,13 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 
 use tfrc::Settings;
-use tfrc::config::{PacketSize, Promise, QueueDelay, SegmentSize, TfrcSp};
+use tfrc::config::{ClockGrain, PacketSize, Promise, QueueDelay, SegmentSize, TfrcSp};
 use tfrc::study::Profile;
 use tfrc_units::Duration;
 
 use crate::border::{change, give, look, take_back};
 use crate::status::Status;
-use crate::values::{NEVER, cap, friend as friend_of, rate};
+use crate::values::{NEVER, cap, friend as friend_of, known, rate};
 
 /// Settings of a sender, a receiver or an advisor; RFC 5348 until they are changed. Both ends take
 /// the same. They are copied where they are used, and may be freed then.
@@ -99,6 +99,24 @@ pub unsafe extern "C" fn tfrc_config_set_max_queue_delay(config: *mut Config, ns
 pub unsafe extern "C" fn tfrc_config_set_timer_granularity(config: *mut Config, ns: u64) -> Status {
     // SAFETY: a handle of this library, says the header.
     unsafe { set(config, |settings| settings.timer_granularity = Duration::from_nanos(ns)) }
+}
+
+/// The least time of the nofeedback timer, ns; zero by default. For paths that pause, such as radio
+/// links: the rate is kept through silences of this time, and as long is needed to see that a path
+/// is gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_config_set_no_feedback_floor(config: *mut Config, ns: u64) -> Status {
+    // SAFETY: a handle of this library, says the header.
+    unsafe { set(config, |settings| settings.no_feedback_floor = Duration::from_nanos(ns)) }
+}
+
+/// The grain of the clock that `now` comes from, ns, 0 for a clock that shows every time;
+/// `TFRC_NEVER`, the default, if it is to be measured. R is at least one grain.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_config_set_clock_grain(config: *mut Config, ns: u64) -> Status {
+    let grain = known(ns).map_or(ClockGrain::Measured, ClockGrain::Known);
+    // SAFETY: a handle of this library, says the header.
+    unsafe { set(config, |settings| settings.clock_grain = grain) }
 }
 
 /// Says in a sentence why the last change was refused; null if it was not. The text lives until the

@@ -26,6 +26,33 @@ static void equation(void) {
   EXPECT(isnan(tfrc_equation_loss_event_rate(1460, 0, 1e6)));
 }
 
+/* A path of 0.3 ms by a clock of `grain`: a packet and its report have the same time. */
+static double coarse_rtt(uint64_t stated) {
+  const uint64_t grain = 1000000;
+  tfrc_config *config = tfrc_config_new();
+  EXPECT(tfrc_config_set_clock_grain(config, stated) == TFRC_STATUS_OK);
+  EXPECT(tfrc_config_set_no_feedback_floor(config, 100 * MS) == TFRC_STATUS_OK);
+  tfrc_sender *sender = tfrc_sender_new(config);
+  for (uint64_t n = 0; n < 100; n++) {
+    uint64_t now = (n * n % 7 + 7 * n) * grain;
+    uint64_t number = tfrc_sender_on_sent(sender, now, 1000);
+    tfrc_report report = {.newest_number = number, .receive_rate_bps = 1e9};
+    EXPECT(tfrc_sender_on_report(sender, now, &report) == TFRC_STATUS_OK);
+    EXPECT(tfrc_sender_poll_timeout(sender) >= now + 100 * MS);
+  }
+  double rtt = (double)tfrc_sender_rtt(sender);
+  tfrc_sender_free(sender);
+  tfrc_config_free(config);
+  return rtt / grain;
+}
+
+static void clocks_with_a_grain(void) {
+  EXPECT(coarse_rtt(TFRC_NEVER) == 1);
+  EXPECT(coarse_rtt(4 * MS) == 4);
+  EXPECT(tfrc_config_set_clock_grain(NULL, 0) == TFRC_STATUS_NULL);
+  EXPECT(tfrc_config_set_no_feedback_floor(NULL, 0) == TFRC_STATUS_NULL);
+}
+
 static void nulls_and_ranges(void) {
   tfrc_report report = {0};
   tfrc_arrival arrival = {.number = 0, .rtt = TFRC_NEVER, .size = 1, .ecn = 4};
@@ -252,6 +279,7 @@ static void endpoints(void) {
 int main(void) {
   equation();
   nulls_and_ranges();
+  clocks_with_a_grain();
   sender_and_receiver();
   advisor();
   advisor_told();

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc::config::{PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp};
+use tfrc::config::{ClockGrain, PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp};
 use tfrc::equation::Friend;
 use tfrc::study::{Profile, Revision};
 use tfrc::{Config as Core, Settings};
@@ -14,7 +14,9 @@ use crate::quantities::{duration, rate};
 /// `segment_bytes` is the packet size expected before the first packet. `segment` is `"mean"` (the
 /// mean size of the packets sent counts, RFC 5348 §4.1) or `"fixed"` (`segment_bytes` counts).
 /// `cap_bps` is the application's own limit in bit/s, `max_queue_delay` the longest queueing delay
-/// that the flow may make, in seconds, at least 0.001. `variant` is `"tfrc"` or `"tfrc-sp"`
+/// that the flow may make, in seconds, at least 0.001. `no_feedback_floor`, in seconds, is the least
+/// time of the nofeedback timer, for paths that pause; `clock_grain`, in seconds, the grain of the
+/// clock that `now` comes from, measured if it is not given. `variant` is `"tfrc"` or `"tfrc-sp"`
 /// (RFC 4828, for small packets), `revision` a published TFRC such as `"rfc5348"`.
 /// `profile` is `"rfc5348"` or `"balanced"`, `friend` the TCP to be friendly to, `"reno"` or
 /// `"cubic"`; without it that of the profile.
@@ -25,13 +27,15 @@ pub(crate) struct Config(pub(crate) Core);
 #[pymethods]
 impl Config {
     #[new]
-    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, max_queue_delay=None, variant="tfrc", revision="rfc5348", profile="rfc5348", friend=None))]
+    #[pyo3(signature = (*, segment_bytes=1460, segment="mean", cap_bps=None, max_queue_delay=None, no_feedback_floor=None, clock_grain=None, variant="tfrc", revision="rfc5348", profile="rfc5348", friend=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         segment_bytes: u32,
         segment: &str,
         cap_bps: Option<f64>,
         max_queue_delay: Option<f64>,
+        no_feedback_floor: Option<f64>,
+        clock_grain: Option<f64>,
         variant: &str,
         revision: &str,
         profile: &str,
@@ -68,6 +72,10 @@ impl Config {
         }
         if let Some(most) = max_queue_delay {
             settings.max_queue_delay = QueueDelay::AtMost(duration(most)?);
+        }
+        settings.no_feedback_floor = duration(no_feedback_floor.unwrap_or(0.0))?;
+        if let Some(grain) = clock_grain {
+            settings.clock_grain = ClockGrain::Known(duration(grain)?);
         }
         settings.validate().map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
     }

@@ -48,6 +48,8 @@ def test_configurations_are_checked():
         {"cap_bps": -1.0},
         {"max_queue_delay": 0.0009},
         {"max_queue_delay": -1.0},
+        {"no_feedback_floor": -0.1},
+        {"clock_grain": -0.001},
         {"variant": "tcp"},
         {"revision": "rfc1"},
         {"profile": "fair"},
@@ -166,3 +168,33 @@ def test_an_advisor_takes_reports():
         advisor.on_sent_many(np.zeros(2), np.arange(3, dtype=np.uint64), np.zeros(3, dtype=np.uint32))
     with pytest.raises(ValueError, match="time"):
         advisor.on_sent(-1.0, 4, 1200)
+
+
+@pytest.mark.parametrize("grain, stated, expected", [(0.001, None, 0.001), (0.015625, None, 0.015625), (0.001, 0.004, 0.004)])
+def test_a_round_trip_below_the_grain_of_the_clock_is_one_grain(grain, stated, expected):
+    """A packet and its report have the same time by a coarse clock."""
+    advisor = tfrc.Advisor(tfrc.Config(clock_grain=stated))
+    sender = tfrc.Sender(tfrc.Config(clock_grain=stated, no_feedback_floor=0.1))
+    receiver = tfrc.Receiver(tfrc.Config(clock_grain=stated))
+    for n in range(100):
+        now = (n * n % 7 + 7 * n) * grain
+        advisor.on_sent(now, n, 1000)
+        advisor.on_acked(n)
+        advisor.on_report(now, 0.0)
+        seq = sender.on_sent(now, 1000)
+        receiver.on_packet(now, seq, 1000, rtt_s=sender.rtt_s)
+        report = receiver.poll_feedback(now)
+        if report is not None:
+            sender.on_report(now, report)
+            assert sender.poll_timeout() >= now + 0.1 - 1e-9
+    assert advisor.rtt_s == pytest.approx(expected, rel=0.02)
+    assert sender.rtt_s == pytest.approx(expected, rel=0.02)
+
+
+def test_a_hold_leaves_the_least_round_trip():
+    advisor = tfrc.Advisor()
+    for n in range(100):
+        advisor.on_sent(n * 0.0101, n, 1000)
+        advisor.on_acked(n)
+        advisor.on_report(n * 0.0101 + 0.001, 0.0009)
+    assert advisor.rtt_s == pytest.approx(0.001)

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
+mod clock_grain;
 mod endings;
 mod examples;
 mod lifecycle;

@@ -128,23 +128,39 @@ pub fn encode(ranges: &[(u64, u64)], delay: u64, ecn: Option<EcnCounts>) -> Opti
 /// [`Advisor::on_sent`] must be QUIC's packet numbers; packets that carry no data need not be
 /// passed. If the transport declares losses by itself, pass them on with [`Advisor::on_lost`]
 /// before the frame that revealed them.
+///
+/// A peer may say that it held a packet for longer than it did. No more than its max_ack_delay is
+/// believed (RFC 9002 §5.3), and the Advisor never takes R below the least round trip.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     ack_delay_exponent: u8,
+    max_ack_delay: Duration,
+    /// Packets received with CE, and with ECT(0) or ECT(1).
     ce: u64,
+    ect: u64,
 }
+
+/// max_ack_delay of a peer that states none (RFC 9000 §18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 impl Adapter {
     /// `ack_delay_exponent` is the peer's transport parameter, 3 if it sent none (RFC 9000 §18.2);
     /// at most 20.
     #[must_use]
     pub fn new(ack_delay_exponent: u8) -> Self {
-        Self { ack_delay_exponent: ack_delay_exponent.min(20), ce: 0 }
+        let ack_delay_exponent = ack_delay_exponent.min(20);
+        Self { ack_delay_exponent, max_ack_delay: MAX_ACK_DELAY, ce: 0, ect: 0 }
+    }
+
+    /// With the max_ack_delay of the peer's transport parameters; 25 ms without it.
+    #[must_use]
+    pub const fn with_max_ack_delay(self, max_ack_delay: Duration) -> Self {
+        Self { max_ack_delay, ..self }
     }
 
     /// A frame has come. If its CE count has risen, the highest packet it is first to acknowledge
     /// counts as marked: which ones were is not known, and all of a round-trip time are one loss
-    /// event anyway. Whether the counts can be true (RFC 9000 §13.4.2) is for the transport to
+    /// event anyway. If the counts of ECT have not risen, all of its packets were marked. Whether the counts can be true (RFC 9000 §13.4.2) is for the transport to
     /// check before.
     pub fn on_ack<const N: usize>(
         &mut self,
@@ -155,16 +171,19 @@ impl Adapter {
         let mut counts = Counts::default();
         let ce = frame.ecn.map_or(self.ce, |ecn| ecn.ce);
         let ecn = if ce > self.ce { Ecn::Ce } else { Ecn::NotEct };
+        let ect = frame.ecn.map_or(self.ect, |ecn| ecn.ect0.saturating_add(ecn.ect1));
+        let others = if ect > self.ect { Ecn::NotEct } else { ecn };
         let largest = advisor.on_acked(Ack { id: frame.largest, arrived_at: None, ecn });
         counts.add(largest);
         if largest == Taken::New {
             self.ce = self.ce.max(ce);
+            self.ect = self.ect.max(ect);
         }
         for (smallest, largest) in frame.ranges() {
-            counts.new += advisor.on_acked_range(smallest, largest, Ecn::NotEct);
+            counts.new += advisor.on_acked_range(smallest, largest, others);
         }
         let micros = frame.delay.saturating_mul(1 << self.ack_delay_exponent);
-        advisor.on_report(now, Hold::Known(Duration::from_micros(micros)));
+        advisor.on_report(now, Hold::Known(Duration::from_micros(micros).min(self.max_ack_delay)));
         counts
     }
 }

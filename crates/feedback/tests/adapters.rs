@@ -129,7 +129,7 @@ fn rfc8888_takes_its_stream_only() {
     let report = rfc8888::encode(1, &[(8, 0, &other), (7, 0, &mine)], 1 << 20);
     let counts = adapter.on_report(at(1226), &report, &mut advisor);
     assert_eq!(counts, Ok(Counts { new: 2, ..Counts::default() }));
-    assert_eq!(advisor.rtt(), Some(Duration::from_millis(100)), "125 ms of 225 were held");
+    assert_eq!(advisor.rtt(), Some(Duration::from_millis(225)), "no hold leaves less than the least");
     let again = adapter.on_report(at(1300), &report, &mut advisor);
     assert_eq!(again, Ok(Counts { duplicate: 2, ..Counts::default() }));
 }
@@ -184,15 +184,20 @@ fn rfc8888_blocks_without_metrics_have_no_effect() {
     }
 }
 
-/// An offset beyond the range is at least 8190/1024 s, so that of 10.125 s at most 2.127 are R; one that is not
-/// known says nothing of the hold.
+/// An offset beyond the range is at least 8190/1024 s, so that of 10.124 s at most 2.126 are R; one
+/// that is not known says nothing of the hold. R was 100 ms before.
 #[test]
 fn rfc8888_offsets_that_are_no_times() {
-    for (offset, rtt) in [(rfc8888::Offset::OverRange, 2_126), (rfc8888::Offset::Unavailable, 10_125)] {
-        let mut advisor = sent(0, 0);
-        let metric = rfc8888::Metric::Received { ecn: Ecn::NotEct, offset };
-        let report = rfc8888::encode(1, &[(7, 0, &[metric])], 1 << 20);
-        rfc8888::Adapter::new(7).on_report(at(11_125), &report, &mut advisor).expect("whole");
+    for (offset, rtt) in [(rfc8888::Offset::OverRange, 302), (rfc8888::Offset::Unavailable, 1102)] {
+        let mut advisor = sent(0, 1);
+        let mut adapter = rfc8888::Adapter::new(7);
+        let mut take = |ms, seq, offset| {
+            let metric = rfc8888::Metric::Received { ecn: Ecn::NotEct, offset };
+            let report = rfc8888::encode(1, &[(7, seq, &[metric])], 1 << 20);
+            adapter.on_report(at(ms), &report, &mut advisor).expect("whole");
+        };
+        take(1100, 0, rfc8888::Offset::Units(0));
+        take(11_125, 1, offset);
         let measured = advisor.rtt().expect("a report");
         assert_eq!(measured.as_nanos() / 1_000_000, rtt, "{measured}");
     }
@@ -253,6 +258,60 @@ fn quic_counts_marks_by_their_rise() {
     assert_eq!(take(1120, &[(0, 6)], 1), (1, 1));
     // A range far beyond what was sent costs no more than another.
     assert_eq!(take(1130, &[(0, (1 << 62) - 1)], 1), (24, 1));
-    // 89 and 97 ms, each less 8 ms of delay: the first report, and the one with the mark.
-    assert_eq!(advisor.rtt(), Some(Duration::from_micros(89_800)));
+    // 97 ms, and 105 ms less 8 ms of delay: the first report, and the one with the mark.
+    assert_eq!(advisor.rtt(), Some(Duration::from_millis(97)));
+}
+
+/// A peer that says 80 ms of 130 for each packet, on a path of 100 ms: 25 ms are believed, or the
+/// peer's max_ack_delay, and never so much that R is below the least round trip.
+#[test]
+fn a_delay_is_believed_up_to_max_ack_delay() {
+    for (most, expected) in [(None, 105), (Some(10), 120), (Some(60), 100)] {
+        let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);
+        let mut adapter = quic::Adapter::new(3);
+        if let Some(most) = most {
+            adapter = adapter.with_max_ack_delay(Duration::from_millis(most));
+        }
+        for n in 0..200 {
+            let bytes = quic::encode(&[(0, n)], 10_000, None).expect("in order");
+            let (frame, _) = quic::decode(&bytes).expect("whole");
+            advisor.on_sent(at(200 * n), n, 1200);
+            let later = if n == 0 { 100 } else { 130 };
+            adapter.on_ack(at(200 * n + later), &frame, &mut advisor);
+        }
+        let rtt = advisor.rtt().map_or(0.0, |rtt| rtt.as_secs_f64() * 1e3);
+        assert!((rtt - f64::from(expected)).abs() < 1.0, "{rtt} ms with {most:?}");
+    }
+}
+
+/// Frames whose counts of CE rise by all their packets: the path marks everything. With one ECT
+/// packet in each the marks are congestion.
+#[test]
+fn quic_finds_a_path_that_marks_everything() {
+    for (unmarked, found) in [(0, true), (1, false)] {
+        let mut advisor = sent(0, 400);
+        let mut adapter = quic::Adapter::new(3);
+        for n in 1..=100 {
+            let ecn = quic::EcnCounts { ect0: n * unmarked, ect1: 0, ce: n * (2 - unmarked) };
+            let bytes = quic::encode(&[(0, 2 * n - 1)], 0, Some(ecn)).expect("in order");
+            let (frame, _) = quic::decode(&bytes).expect("whole");
+            adapter.on_ack(at(1100 + 2 * n), &frame, &mut advisor);
+        }
+        assert_eq!(advisor.ecn_fault().is_some(), found);
+        assert_eq!(advisor.loss_event_rate().is_zero(), found);
+    }
+}
+
+/// A receiver that sees CE on every packet, and says so.
+#[test]
+fn rfc8888_finds_a_path_that_marks_everything() {
+    let mut advisor = sent(0, 60);
+    let mut adapter = rfc8888::Adapter::new(7);
+    let marked = rfc8888::Metric::Received { ecn: Ecn::Ce, offset: rfc8888::Offset::Units(0) };
+    for n in 0..10u16 {
+        let report = rfc8888::encode(1, &[(7, 5 * n, &[marked; 5])], (1 << 20) + u32::from(n) * 655);
+        adapter.on_report(at(1100 + 10 * u64::from(n)), &report, &mut advisor).expect("whole");
+    }
+    assert_eq!(advisor.ecn_fault(), Some(tfrc::EcnFault::AllMarked));
+    assert!(advisor.loss_event_rate().is_zero());
 }

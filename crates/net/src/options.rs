@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use tfrc::Settings;
-use tfrc::config::{BurstCredit, MinInterval, PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp};
+use tfrc::config::{
+    BurstCredit, ClockGrain, MinInterval, PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp,
+};
 pub use tfrc::config::{Promise, PromiseStart};
 pub use tfrc::guard::CircuitBreaker;
 use tfrc_dccp::connection::Silence;
@@ -69,6 +71,24 @@ pub struct Options {
     /// cut to what the path carries.
     #[serde(default, with = "boundaries", skip_serializing_if = "boundaries::is_usual")]
     pub boundaries: Boundaries,
+    /// The least time of the nofeedback timer, for paths that pause, such as radio links; at least 20
+    /// ms are kept in any case. A longer one keeps the rate through longer silences, and takes as
+    /// long to see that a path is gone.
+    #[serde(
+        default,
+        rename = "no_feedback_floor_ns",
+        with = "nanoseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub no_feedback_floor: Option<Duration>,
+    /// The grain of the clock whose times the endpoint is driven with; `None`: measured.
+    #[serde(
+        default,
+        rename = "clock_grain_ns",
+        with = "nanoseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub clock_grain: Option<Duration>,
     /// The longest UDP payload sent, in bytes.
     pub max_udp_payload: usize,
     /// Connections taken from peers.
@@ -278,6 +298,8 @@ impl Default for Options {
             max_queue_delay: None,
             greeting: String::new(),
             boundaries: Boundaries::Kept,
+            no_feedback_floor: None,
+            clock_grain: None,
             max_udp_payload: 1472,
             accept: Listen::Refuse,
             data_from: DataFrom::Caller,
@@ -316,6 +338,7 @@ impl Options {
         endpoint.connection.ecn = study.ecn;
         endpoint.connection.tfrc = Settings {
             credit: BurstCredit::RoundTripOrHalfGap,
+            clock_grain: ClockGrain::Measured,
             no_feedback_floor: settings.no_feedback_floor.max(NO_FEEDBACK_FLOOR),
             feedback_floor: settings.feedback_floor.max(FEEDBACK_FLOOR),
             ..*settings
@@ -337,7 +360,8 @@ impl Options {
             circuit_breaker: self.circuit_breaker,
             // A wake-up here is late by more than the round-trip time of a short path.
             credit: BurstCredit::RoundTripOrHalfGap,
-            no_feedback_floor: NO_FEEDBACK_FLOOR,
+            clock_grain: self.clock_grain.map_or(ClockGrain::Measured, ClockGrain::Known),
+            no_feedback_floor: self.no_feedback_floor.unwrap_or_default().max(NO_FEEDBACK_FLOOR),
             feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {

@@ -3,7 +3,7 @@
 use tfrc::{Config, Feedback, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_units::{Duration, Ecn, Instant};
 
-use crate::{Fate, Parcel, Side, Wire};
+use crate::{Clock, Fate, Parcel, Side, Wire};
 
 /// Packets that the sender's record holds: more than any test has in flight.
 const RECORD: usize = 1 << 14;
@@ -39,6 +39,8 @@ pub struct Flow<'a> {
     pub receiver: Receiver,
     /// The current virtual time.
     pub now: Instant,
+    /// The clock of both ends; at first it shows every time.
+    pub clock: Clock,
     /// The application makes a packet so often, and those not sent wait; zero, as at first, if it
     /// always has one.
     pub every: Duration,
@@ -67,6 +69,7 @@ impl<'a> Flow<'a> {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
             now: Instant::ZERO,
+            clock: Clock::default(),
             every: Duration::ZERO,
             tells: Box::new(|truth| truth),
             report_rule: Box::new(|_| Fate::Deliver),
@@ -87,19 +90,20 @@ impl<'a> Flow<'a> {
     /// has stopped for good.
     pub fn next(&mut self, end: Instant) -> Option<FlowEvent> {
         loop {
+            let reading = self.clock.read(self.now);
             while let Some(arrival) = self.wire.receive(self.now) {
                 match arrival.payload {
                     FlowPacket::Data(packet, stamp) => {
-                        self.receiver.on_stamped_packet(self.now, packet, stamp);
+                        self.receiver.on_stamped_packet(reading, packet, stamp);
                     }
                     FlowPacket::Report(report) => {
                         let truth = self.record.feedback(&report).expect("a packet of the record");
-                        self.sender.on_feedback(self.now, (self.tells)(truth));
+                        self.sender.on_feedback(reading, (self.tells)(truth));
                         return Some(FlowEvent::Told);
                     }
                 }
             }
-            if let Some(report) = self.receiver.poll_feedback(self.now) {
+            if let Some(report) = self.receiver.poll_feedback(reading) {
                 let packet = Parcel { size: 0, ecn: Ecn::NotEct, payload: FlowPacket::Report(report) };
                 self.wire.send(self.now, Side::Server, packet, (self.report_rule)(self.now));
                 return Some(FlowEvent::Reported(report));
@@ -108,27 +112,29 @@ impl<'a> Flow<'a> {
                 return None;
             }
             let made = Instant::ZERO + self.every * self.sent();
-            let next = match self.sender.next_send(self.now) {
+            let next = match self.sender.next_send(reading) {
                 SendDecision::Now if made <= self.now => {
                     self.send();
                     return Some(FlowEvent::Sent);
                 }
                 SendDecision::Now => made,
-                SendDecision::At(next) => next.max(made),
+                SendDecision::At(next) => self.clock.when(next).max(made),
                 SendDecision::Stopped(_) => return None,
             };
-            let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()].map(|w| Some(w?.at));
+            let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
+            let timers = timers.map(|wake| Some(self.clock.when(wake?.at)));
             let wakes = timers.into_iter().chain([self.wire.poll_timeout()]).flatten();
             self.now = wakes.fold(next, Instant::min).max(self.now);
-            self.sender.handle_timeout(self.now);
-            self.receiver.handle_timeout(self.now);
+            let reading = self.clock.read(self.now);
+            self.sender.handle_timeout(reading);
+            self.receiver.handle_timeout(reading);
         }
     }
 
     fn send(&mut self) {
-        let now = self.now;
+        let (now, reading) = (self.now, self.clock.read(self.now));
         let packet = tfrc::Arrival {
-            seq: self.record.on_sent(now),
+            seq: self.record.on_sent(reading),
             size: self.size,
             ecn: Ecn::NotEct,
             rtt: self.sender.rtt(),
@@ -136,8 +142,8 @@ impl<'a> Flow<'a> {
             kind: PacketKind::Data,
             non_data_before: 0,
         };
-        let payload = FlowPacket::Data(packet, self.sender.stamp(now));
-        self.sender.on_sent(now, self.size);
+        let payload = FlowPacket::Data(packet, self.sender.stamp(reading));
+        self.sender.on_sent(reading, self.size);
         let packet = Parcel { size: self.size, ecn: Ecn::NotEct, payload };
         self.wire.send(now, Side::Client, packet, (self.rule)(now));
     }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::missing_panics_doc, reason = "a helper of a test fails the test")]
 
+mod clock;
 #[cfg(feature = "dccp")]
 mod end;
 mod flow;
@@ -15,6 +16,7 @@ mod random;
 mod remote;
 mod wire;
 
+pub use clock::Clock;
 #[cfg(feature = "dccp")]
 pub use end::{End, Reading, address};
 pub use flow::{Flow, FlowEvent, FlowPacket};

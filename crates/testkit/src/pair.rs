@@ -5,7 +5,7 @@ use tfrc_dccp::wire::{PacketType, Sequence};
 use tfrc_dccp::{ConnectionConfig, Endpoint, EndpointConfig, State};
 use tfrc_units::{Duration, Ecn, Instant, SeqNo48};
 
-use crate::{Delivered, End, Fate, Parcel, Side, Wire, address, ms, parse};
+use crate::{Clock, Delivered, End, Fate, Parcel, Side, Wire, address, ms, parse};
 
 /// DCCP port of the server.
 pub const PORT: u16 = 5001;
@@ -43,6 +43,8 @@ pub struct Pair {
     pub server: End,
     /// The current virtual time.
     pub now: Instant,
+    /// The clock of both ends; at first it shows every time.
+    pub clock: Clock,
     /// Gives each packet its fate.
     pub rule: Rule,
     /// Changes the bytes of packets that are not dropped.
@@ -100,6 +102,7 @@ impl Pair {
             client: End::new(Endpoint::new(EndpointConfig::default(), [1; 32])),
             server: End::new(Endpoint::new(server, [2; 32])),
             now: Instant::ZERO + ms(1),
+            clock: Clock::default(),
             rule: Box::new(rule),
             edit: None,
             clear_ecn: false,
@@ -128,7 +131,7 @@ impl Pair {
 
     /// Hands a packet to an end now, as if the other one had sent it.
     pub fn hand(&mut self, to: Side, ecn: Ecn, bytes: &[u8]) {
-        let now = self.now;
+        let now = self.clock.read(self.now);
         self.end(to).endpoint.handle_datagram(now, address(to.other()), ecn, bytes);
     }
 
@@ -142,7 +145,7 @@ impl Pair {
         loop {
             let before = self.log.len();
             for side in Side::BOTH {
-                let now = self.now;
+                let now = self.clock.read(self.now);
                 self.end(side).run(now);
                 self.collect(side);
             }
@@ -154,7 +157,8 @@ impl Pair {
 
     fn collect(&mut self, from: Side) {
         let (now, mut bytes) = (self.now, Vec::new());
-        while let Some(sent) = self.end(from).endpoint.poll_transmit(now, &mut bytes) {
+        let reading = self.clock.read(now);
+        while let Some(sent) = self.end(from).endpoint.poll_transmit(reading, &mut bytes) {
             assert_eq!(sent.remote, address(from.other()));
             let kind = parse(&bytes).header.kind();
             assert_eq!(kind, sent.kind);
@@ -178,13 +182,14 @@ impl Pair {
     /// Goes on to the next time at which something happens; `None` if nothing does by `end`.
     pub fn step(&mut self, end: Instant) -> Option<()> {
         self.drain();
-        let now = self.now;
+        let now = self.clock.read(self.now);
         for side in Side::BOTH {
             let wake = self.end(side).endpoint.poll_timeout();
             assert!(wake.is_none_or(|wake| wake.at > now), "at {now:?} the {side:?} waits for {wake:?}");
         }
-        let wakes = [self.wire.poll_timeout(), self.client.next_wake(), self.server.next_wake()];
-        let next = wakes.into_iter().flatten().min()?.max(now);
+        let ends = [self.client.next_wake(), self.server.next_wake()];
+        let wakes = ends.map(|wake| wake.map(|wake| self.clock.when(wake)));
+        let next = wakes.into_iter().chain([self.wire.poll_timeout()]).flatten().min()?.max(self.now);
         if next > end {
             self.now = end;
             return None;
@@ -194,7 +199,8 @@ impl Pair {
             self.hand(to, ecn, &payload);
         }
         for side in Side::BOTH {
-            self.end(side).endpoint.handle_timeout(next);
+            let reading = self.clock.read(next);
+            self.end(side).endpoint.handle_timeout(reading);
         }
         Some(())
     }

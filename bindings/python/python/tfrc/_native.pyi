@@ -60,6 +60,8 @@ class Config:
         segment: Literal["mean", "fixed"] = "mean",
         cap_bps: Optional[float] = None,
         max_queue_delay: Optional[float] = None,
+        no_feedback_floor: Optional[float] = None,
+        clock_grain: Optional[float] = None,
         variant: Literal["tfrc", "tfrc-sp"] = "tfrc",
         revision: str = "rfc5348",
         profile: Literal["rfc5348", "balanced"] = "rfc5348",

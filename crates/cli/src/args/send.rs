@@ -70,6 +70,9 @@ pub struct SendArgs {
     /// Keep the queueing delay below this; without it the flow fills a drop-tail queue, as TCP does
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub max_queue_delay: Option<Duration>,
+    /// Keep the rate through silences of this time: 100ms for Wi-Fi and mobile links that pause
+    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
+    pub no_feedback_floor: Option<Duration>,
     /// A rate the network has promised, below which the flow does not go (gTFRC); usually with
     /// --dscp
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]

@@ -47,6 +47,9 @@ pub struct MediaArgs {
     /// Keep the queueing delay below this, as `tfrc send` does
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub max_queue_delay: Option<Duration>,
+    /// Keep the rate through silences of this time, as `tfrc send` does
+    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
+    pub no_feedback_floor: Option<Duration>,
     /// Drop data that has waited longer than this instead of sending it late
     #[arg(help_heading = RATE, long, value_name = "TIME", default_value = "500ms", value_parser = values::positive_time)]
     pub deadline: Duration,
@@ -139,6 +142,7 @@ impl MediaArgs {
             time: self.time,
             cap: self.cap,
             max_queue_delay: self.max_queue_delay,
+            no_feedback_floor: self.no_feedback_floor,
             deadline: Some(self.deadline),
             report: self.report.clone(),
             series: self.series.clone(),
@@ -176,12 +180,15 @@ mod tests {
 
     #[test]
     fn the_session_has_the_options_of_both_and_the_defaults_of_send() {
-        let args =
-            read("test [::1]:7000 -b 3M --deadline 80ms --max-queue-delay 50ms -t 2s -J").expect("right");
+        let args = read(
+            "test [::1]:7000 -b 3M --deadline 80ms --max-queue-delay 50ms --no-feedback-floor 100ms -t 2s -J",
+        )
+        .expect("right");
         let send = args.session().expect("defaults");
         assert_eq!(send.to, Some(args.to));
         assert_eq!((send.deadline, send.time), (Some(args.deadline), args.time));
         assert_eq!((send.cap, send.max_queue_delay), (args.cap, args.max_queue_delay));
+        assert_eq!(send.no_feedback_floor, Some(Duration::from_millis(100)));
         assert_eq!((send.length(), send.variant), (1316, tfrc_net::Variant::Tfrc));
         assert_eq!(send.output.format(), super::super::Format::Json);
         assert_eq!(args.size, Size { width: 640, height: 360 });

@@ -229,17 +229,17 @@ impl DataSender {
             self.counter.on_acknowledged(counter);
         }
         let since_sent = now.saturating_since(sent.at);
-        let elapsed = match (options.elapsed, options.echo) {
+        let held = match (options.elapsed, options.echo) {
             (Some(elapsed), _) => {
-                self.verifier.hold_time(elapsed.duration(), ack, &self.log, self.tfrc.rtt())
+                Some(self.verifier.hold_time(elapsed.duration(), ack, &self.log, self.tfrc.rtt()))
             }
             (None, Some((stamp, held))) => {
                 let travelled = Elapsed::from_units(clock(now).wrapping_sub(stamp)).duration();
-                since_sent.saturating_sub(travelled.saturating_sub(held.duration()))
+                let claimed = since_sent.saturating_sub(travelled.saturating_sub(held.duration()));
+                Some(self.verifier.hold_time(claimed, ack, &self.log, self.tfrc.rtt()))
             }
-            // The hold time is unknown: then this one says nothing new about the
-            // round-trip time.
-            (None, None) => since_sent.saturating_sub(self.tfrc.rtt().unwrap_or(since_sent)),
+            // The hold time is unknown: then this one says nothing new about a known round-trip time.
+            (None, None) => self.tfrc.rtt().is_none().then_some(Duration::ZERO),
         };
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
         let alike = measures_as_receivers_do(&self.tfrc.config());
@@ -277,10 +277,13 @@ impl DataSender {
         // Other estimators may leap where a long interval ends.
         let loss_event_rate =
             if alike { self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default()) } else { p };
-        self.tfrc.on_feedback(
-            now,
-            Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses, count },
-        );
+        let elapsed = held.unwrap_or_default();
+        let feedback =
+            Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses, count };
+        match held {
+            Some(_) => self.tfrc.on_feedback(now, feedback),
+            None => self.tfrc.on_untimed_feedback(now, feedback),
+        }
         self.acknowledged = Some(ack);
         self.log.forget_before(ack.sub(KEPT));
         FeedbackVerdict::Taken

@@ -127,7 +127,7 @@ impl Verifier {
         rtt: Option<Duration>,
         segment: f64,
     ) -> Rate {
-        let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) else { return claimed };
+        let Some(rtt) = rtt else { return claimed };
         let until = self.by_at_least(acknowledged);
         let start = Instant::from_nanos(acknowledged.as_nanos().saturating_sub(rtt.as_nanos()));
         let before = self.tallies.iter().rev().find(|tally| tally.at <= start);

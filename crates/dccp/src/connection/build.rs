@@ -147,7 +147,7 @@ impl Connection {
             list.push(&Opt::RttEstimate(RttEstimate::from_rtt(self.sender.tfrc().rtt())))?;
         }
         if let Some((value, at)) = self.echo.filter(|_| kind != PacketType::Data) {
-            let elapsed = Some(Elapsed::from_duration(now.saturating_since(at)));
+            let elapsed = Some(self.held_since(now, at));
             list.push(&Opt::TimestampEcho { value, elapsed })?;
             self.echo = None;
         }
@@ -215,7 +215,14 @@ impl Connection {
     }
 
     fn elapsed(&self, now: Instant) -> Opt<'static> {
-        Opt::ElapsedTime(Elapsed::from_duration(now.saturating_since(self.gsr_arrived)))
+        Opt::ElapsedTime(self.held_since(now, self.gsr_arrived))
+    }
+
+    /// How long a packet that arrived then has been here for certain.
+    fn held_since(&self, now: Instant, arrived: Instant) -> Elapsed {
+        let by_clock = now.saturating_since(arrived);
+        let certain = self.receiver.as_ref().map_or(by_clock, |r| r.tfrc().certain_hold(by_clock));
+        Elapsed::from_duration(certain)
     }
 
     fn codepoint(&self, kind: PacketType) -> Ecn {

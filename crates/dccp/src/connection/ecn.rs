@@ -4,33 +4,17 @@
 //! sender: the first packets that each end sends with one complete the handshake, and must be
 //! answered.
 
+pub use tfrc::EcnFault;
+use tfrc::EcnWatch;
 use tfrc_units::{Duration, Ecn, Instant};
 
 use super::Connection;
 use crate::feature::{EcnReading, Feature, Location};
 
-/// A path's treatment of ECN codepoints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EcnFault {
-    /// It marks every packet, congested or not.
-    AllMarked,
-    /// It clears every codepoint, marks included.
-    Cleared,
-    /// It drops the packets with a codepoint, as far as the handshake shows: those that we send.
-    Dropped,
-}
-
-/// The codepoints of the latest datagrams.
+/// The codepoints of the datagrams that arrive.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct EcnWatch {
-    /// Datagrams in a row with the same fault.
-    run: u32,
-    latest: Option<EcnFault>,
-    /// An ECT codepoint has arrived as it was sent.
-    worked: bool,
-    /// The fault for which ECN was given up.
-    fault: Option<EcnFault>,
+pub(super) struct ArrivingEcn {
+    watch: EcnWatch,
     /// Set once the reported marks are forgotten.
     forgotten: bool,
 }
@@ -61,38 +45,15 @@ impl EcnTrial {
     }
 }
 
-/// Datagrams with the same fault at the beginning that give ECN up, and packets that stay
-/// unanswered: as many as RFC 9000 §13.4.2 tests with.
+/// Packets that stay unanswered: as many as RFC 9000 §13.4.2 tests with.
 const AT_FIRST: u32 = 10;
-/// Later on, for a full queue may mark some round-trip times' worth in a row.
-const LATER: u32 = 100;
-
-impl EcnWatch {
-    /// Takes in a datagram. Returns true if ECN is to be given up now.
-    fn on_datagram(&mut self, ecn: Ecn) -> bool {
-        let seen = match ecn {
-            Ecn::Ce => Some(EcnFault::AllMarked),
-            Ecn::NotEct => Some(EcnFault::Cleared),
-            Ecn::Ect0 | Ecn::Ect1 => None,
-        };
-        self.worked |= seen.is_none();
-        self.run = if seen == self.latest { self.run.saturating_add(1) } else { 1 };
-        self.latest = seen;
-        let enough = self.run >= if self.worked { LATER } else { AT_FIRST };
-        if self.fault.is_some() || seen.is_none() || !enough {
-            return false;
-        }
-        self.fault = seen;
-        true
-    }
-}
 
 impl Connection {
     /// The path's treatment of ECN codepoints, once ECN was given up for it in the data that we
     /// receive.
     #[must_use]
     pub const fn ecn_fault(&self) -> Option<EcnFault> {
-        self.ecn_watch.fault
+        self.ecn_watch.watch.fault()
     }
 
     /// The path's treatment of ECN codepoints, once what we send has none any more because of it.
@@ -116,7 +77,7 @@ impl Connection {
         if self.features.is_on(Feature::EcnIncapable, Location::Local) {
             return;
         }
-        if self.ecn_watch.on_datagram(ecn) {
+        if self.ecn_watch.watch.on_packet(ecn) {
             self.features.give_up_ecn();
         }
     }
@@ -124,7 +85,7 @@ impl Connection {
     /// The peer sends without ECN from now on. Where every packet was marked, no mark said
     /// anything: the receiver restarts.
     pub(super) fn follow_ecn(&mut self) {
-        let given_up = self.ecn_watch.fault == Some(EcnFault::AllMarked) && !self.ecn_watch.forgotten;
+        let given_up = self.ecn_watch.watch.fault() == Some(EcnFault::AllMarked) && !self.ecn_watch.forgotten;
         if given_up && self.features.is_on(Feature::EcnIncapable, Location::Local) {
             self.ecn_watch.forgotten = true;
             self.receiver = None;
@@ -144,12 +105,6 @@ impl Connection {
 mod tests {
     use super::*;
 
-    /// The number of datagrams after which ECN is given up.
-    fn given_up(codepoints: impl IntoIterator<Item = Ecn>) -> Option<usize> {
-        let mut watch = EcnWatch::default();
-        codepoints.into_iter().position(|ecn| watch.on_datagram(ecn)).map(|at| at + 1)
-    }
-
     /// Ten unanswered packets, for four round-trip times at least.
     #[test]
     fn unanswered_packets_of_four_round_trips() {
@@ -165,18 +120,5 @@ mod tests {
         assert_eq!(faults(1, 10, 10), Some(9));
         assert_eq!(faults(1, 10, 40), Some(16));
         assert_eq!(faults(REPETITION, 200, 50), Some(3));
-    }
-
-    #[test]
-    fn ten_at_first_and_a_hundred_later() {
-        assert_eq!(given_up([Ecn::Ce; 500]), Some(10));
-        assert_eq!(given_up([Ecn::NotEct; 500]), Some(10));
-        assert_eq!(given_up([Ecn::Ect0; 500]), None);
-        let later = core::iter::once(Ecn::Ect0).chain([Ecn::Ce; 500]);
-        assert_eq!(given_up(later), Some(101));
-        let mixed = (0..500).map(|n| if n % 10 == 9 { Ecn::Ect0 } else { Ecn::Ce });
-        assert_eq!(given_up(mixed), None, "nine marks in ten are congestion");
-        let both = (0..500).map(|n| if n % 9 == 8 { Ecn::NotEct } else { Ecn::Ce });
-        assert_eq!(given_up(both), None);
     }
 }

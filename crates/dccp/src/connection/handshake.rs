@@ -78,7 +78,7 @@ impl Connection {
     /// Steps 4 and 10: the Response has come.
     pub(super) fn enter_part_open(&mut self, now: Instant, ack: SeqNo48) {
         if let Some(sent) = self.sender.sent_at(ack) {
-            self.take_handshake_rtt(now, now.saturating_since(sent));
+            self.take_handshake_rtt(now, now.saturating_since(sent), Duration::ZERO);
         }
         self.state = State::PartOpen;
         self.established = true;
@@ -126,11 +126,14 @@ impl Connection {
         }
     }
 
-    /// The handshake's round-trip time starts both halves.
-    pub(super) fn take_handshake_rtt(&mut self, now: Instant, rtt: Duration) {
-        if self.handshake_rtt.is_none() && !rtt.is_zero() {
-            self.handshake_rtt = Some(rtt);
+    /// The handshake's round-trip time starts both halves: `whole` less the time for which the peer
+    /// says it held the packet, as far as that is at most half of it. Zero is shorter than the
+    /// host's clock can show.
+    pub(super) fn take_handshake_rtt(&mut self, now: Instant, whole: Duration, held: Duration) {
+        if self.handshake_rtt.is_none() {
+            let rtt = whole.saturating_sub(held).max(whole / 2);
             self.sender.on_rtt_sample(now, rtt);
+            self.handshake_rtt = Some(rtt);
         }
     }
 

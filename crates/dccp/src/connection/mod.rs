@@ -55,7 +55,7 @@ use crate::ccid::{Ccid, DataReceiver, DataSender, Skipper, path_mss};
 use crate::feature::{Feature, Location, Negotiation, Role};
 use crate::limiter::RateLimiter;
 use crate::wire::{Integrity, PseudoHeader, Reset};
-use ecn::{EcnTrial, EcnWatch};
+use ecn::{ArrivingEcn, EcnTrial};
 use event::Notice;
 use ledger::Ledger;
 use outgoing::SendQueue;
@@ -127,7 +127,7 @@ pub struct Connection {
     queue: ReceiveQueue,
     /// The read rate of the queue, once it was half full.
     pace: Option<Box<ReadPace>>,
-    ecn_watch: EcnWatch,
+    ecn_watch: ArrivingEcn,
     ecn_trial: EcnTrial,
     /// Datagrams refused for want of room, once there are any.
     refused: Option<Box<Refused>>,
@@ -254,7 +254,7 @@ impl Connection {
             sync_limiter: RateLimiter::new(ANSWERS_PER_SECOND),
             queue: ReceiveQueue::new(config.receive_queue),
             pace: None,
-            ecn_watch: EcnWatch::default(),
+            ecn_watch: ArrivingEcn::default(),
             ecn_trial: EcnTrial::default(),
             refused: None,
             closing_text: String::new(),

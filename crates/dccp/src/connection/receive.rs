@@ -256,7 +256,7 @@ impl Connection {
         let Some(sent) = ack.and_then(|ack| self.sender.sent_at(ack)) else { return };
         if kind == PacketType::Ack || held.is_some() {
             let held = held.unwrap_or_default().duration();
-            self.take_handshake_rtt(now, now.saturating_since(sent).saturating_sub(held));
+            self.take_handshake_rtt(now, now.saturating_since(sent), held);
         }
     }
 

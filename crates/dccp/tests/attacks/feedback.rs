@@ -151,9 +151,9 @@ fn hold_times_do_not_shorten_the_round_trip() {
         pair.client.connection().rtt().expect("known")
     };
     let trusted = outcome(TRUSTING);
-    assert!(trusted < ms(10), "without the record the lie works: {trusted}");
+    assert!((ms(24)..ms(30)).contains(&trusted), "half of the least round trip is left: {trusted}");
     let checked = outcome(RECORDS);
-    assert!(checked >= ms(25), "{checked}");
+    assert!(checked > trusted + ms(2), "the record leaves more: {checked}");
 }
 
 /// A receiver that acknowledges one packet more than it has: sooner or later that is one that was

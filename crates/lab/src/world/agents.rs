@@ -3,6 +3,7 @@
 //! A flow is two agents. A kind of flow has its function in `Attaching` and its line in `bytes`
 //! and `progress`.
 
+use tfrc::config::ClockGrain;
 use tfrc::guard::Stopped;
 use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
@@ -84,7 +85,8 @@ impl Attaching<'_> {
     }
 
     fn tfrc(&mut self, tfrc: &TfrcFlow) -> (Ends, AgentId) {
-        let mut receiver = TfrcReceiver::new(&tfrc.config, self.member.start);
+        let config = exact(&tfrc.config);
+        let mut receiver = TfrcReceiver::new(&config, self.member.start);
         if tfrc.loss_intervals == LossIntervals::Kept {
             receiver.start_log();
         }
@@ -99,7 +101,7 @@ impl Attaching<'_> {
                 ecn: tfrc.ecn,
                 precedence: tfrc.precedence,
             };
-            Any::TfrcSender(Box::new(TfrcSender::new(&tfrc.config, setup)))
+            Any::TfrcSender(Box::new(TfrcSender::new(&config, setup)))
         })
     }
 
@@ -107,7 +109,7 @@ impl Attaching<'_> {
         let (flow, stop) = (self.member.id, self.member.flow.stop);
         let setup = |peer| HostSetup {
             ccid: dccp.ccid,
-            config: dccp.config,
+            config: exact(&dccp.config),
             flow,
             ecn: dccp.ecn,
             precedence: dccp.precedence,
@@ -207,6 +209,13 @@ impl Attaching<'_> {
 /// Streams that draw how late the hosts act.
 const SENDER: &str = "late sender";
 const RECEIVER: &str = "late receiver";
+
+/// The settings of a host whose clock shows every time.
+fn exact(config: &tfrc::Config) -> tfrc::Config {
+    let clock_grain = ClockGrain::Known(Duration::ZERO);
+    let settings = tfrc::Settings { clock_grain, ..*config.settings() };
+    settings.validate().expect("they were sound, and a clock has any grain")
+}
 
 /// The settings of a TCP of the simulator.
 fn simulated(tcp: &Tcp) -> Settings {

@@ -17,11 +17,12 @@ pub use timeline::Hold;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, ConfigError, RateCap, Settings};
+use crate::config::{ClockGrain, Config, ConfigError, RateCap, Settings};
 use crate::decision::{RateChange, SendDecision, Wake};
+use crate::ecn::{EcnFault, EcnWatch};
 use crate::guard::{ResumeError, Stopped};
 use crate::receiver::Receiver;
-use crate::sender::{Coverage, Feedback, Sender};
+use crate::sender::{Coverage, Feedback, Sample, Sender};
 use crate::sent_record::LossEventsTold;
 use crate::study::{EmptyReport, FeedbackTrigger, LossEventTiming};
 use rework::Checkpoint;
@@ -35,7 +36,8 @@ pub struct Ack {
     pub id: u64,
     /// When it arrived, by the receiver's clock, of any epoch; `None` if the report does not say.
     pub arrived_at: Option<Instant>,
-    /// The mark it came with; [`Ecn::Ce`] counts as a loss (§5.1).
+    /// The mark it came with; [`Ecn::Ce`] counts as a loss (§5.1), unless the path marks everything
+    /// ([`Advisor::ecn_fault`]).
     pub ecn: Ecn,
 }
 
@@ -80,7 +82,8 @@ pub enum Losses {
 /// over the packets between the lowest and the highest reported.
 ///
 /// `now` must not go back; if it does, the latest time seen counts. Only [`Advisor::on_sent`] takes
-/// times of the past.
+/// times of the past. Both are of one clock, which may have any grain ([`ClockGrain`]): R is at
+/// least one grain.
 #[derive(Debug, Clone)]
 pub struct Advisor<const N: usize = 1024> {
     sent: SentPackets<N>,
@@ -102,7 +105,19 @@ pub struct Advisor<const N: usize = 1024> {
     /// There while packets are remembered that no report has covered.
     checkpoint: Option<Checkpoint>,
     forgotten: u64,
+    marks: Marks,
     latest: Instant,
+}
+
+/// The marks of the packets reported.
+#[derive(Debug, Clone, Copy)]
+enum Marks {
+    /// They count, as long as not all packets have one.
+    Watched(EcnWatch),
+    /// All packets have one: what was counted is to be forgotten.
+    Useless,
+    /// They say nothing.
+    Ignored,
 }
 
 impl Advisor {
@@ -136,6 +151,7 @@ impl<const N: usize> Advisor<N> {
             loss_events_told: LossEventsTold::default(),
             checkpoint: None,
             forgotten: 0,
+            marks: Marks::Watched(EcnWatch::default()),
             latest: Instant::ZERO,
         }
     }
@@ -145,6 +161,13 @@ impl<const N: usize> Advisor<N> {
         if self.sent.is_untouched() {
             self.losses = losses;
         }
+    }
+
+    /// States the grain of the host's clock, or leaves it to be measured from now on; see
+    /// [`Settings::clock_grain`](crate::Settings::clock_grain).
+    pub const fn set_clock_grain(&mut self, grain: ClockGrain) {
+        self.sender.set_clock_grain(grain);
+        self.receiver.set_clock_grain(grain);
     }
 
     /// A round-trip time known from elsewhere, such as a handshake; see [`Sender::on_rtt_sample`].
@@ -178,13 +201,19 @@ impl<const N: usize> Advisor<N> {
 
     /// A report says that a packet has arrived. Takes effect at [`Advisor::on_report`].
     pub fn on_acked(&mut self, ack: Ack) -> Taken {
-        self.sent.report(ack.id, ack.arrived_at, ack.ecn)
+        let taken = self.sent.report(ack.id, ack.arrived_at, self.heeded(ack.ecn));
+        if taken == Taken::New {
+            self.watch_marks(ack.ecn, 1);
+        }
+        taken
     }
 
     /// A report says that all packets from `first` to `last` have arrived, at unknown times.
     /// Returns how many of them are news. Linear in the packets remembered, not in the range.
     pub fn on_acked_range(&mut self, first: u64, last: u64, ecn: Ecn) -> u64 {
-        self.sent.report_range(first, last, ecn)
+        let news = self.sent.report_range(first, last, self.heeded(ecn));
+        self.watch_marks(ecn, news);
+        news
     }
 
     /// The transport has declared this packet lost. Takes effect at [`Advisor::on_report`], once a
@@ -256,8 +285,12 @@ impl<const N: usize> Advisor<N> {
         let reading = self.timeline.open(now, moment(&newest), hold);
         // Only a packet above all before gives a round-trip time: an older one may have been
         // reported late.
-        let sample = hold.round_trip(now.saturating_since(newest.sent_at), reading.hold);
-        let rtt = self.sender.rtt().or(is_newer.then_some(sample));
+        let whole = now.saturating_since(newest.sent_at);
+        self.sender.clock_mut().step(whole);
+        let sample = hold.round_trip(whole, reading.hold);
+        let sample = is_newer.then_some(sample);
+        let rtt = self.sender.rtt().or(sample);
+        self.forget_marks(now);
         if let Some(first_sent) = self.first_sent {
             self.receiver.expect(first_sent + rtt.unwrap_or(Duration::ZERO), 1);
         }
@@ -284,12 +317,7 @@ impl<const N: usize> Advisor<N> {
         self.receiver.on_lost(end, self.lost_up_to);
         // A report that would fall due before half the next interval has passed is made now.
         self.receiver.hurry(end + self.report_interval / 2);
-        let (elapsed, sample) = if is_newer {
-            (now.saturating_since(newest.sent_at + sample), sample)
-        } else {
-            (Duration::MAX, Duration::ZERO)
-        };
-        self.feed(now, end, elapsed, sample);
+        self.feed(now, end, sample, hold);
     }
 
     /// Serves the nofeedback timer. Early, late and repeated calls do no harm.
@@ -394,17 +422,66 @@ impl<const N: usize> Advisor<N> {
         self.forgotten
     }
 
+    /// [`EcnFault::AllMarked`] once the path has been found to mark every packet: the first ten that
+    /// are reported, or later a hundred in a row. No mark said anything then, so those counted are
+    /// forgotten, X grows anew as without a loss event, and marks count no more. The transport
+    /// should send without ECT from then on, so that queues that would mark its packets drop them.
+    #[must_use]
+    pub const fn ecn_fault(&self) -> Option<EcnFault> {
+        match self.marks {
+            Marks::Watched(_) => None,
+            Marks::Useless | Marks::Ignored => Some(EcnFault::AllMarked),
+        }
+    }
+
+    /// So many packets, one at least, are reported with this mark.
+    fn watch_marks(&mut self, ecn: Ecn, packets: u64) {
+        let Marks::Watched(watch) = &mut self.marks else { return };
+        // An unmarked packet, whatever its codepoint, has not been marked.
+        let ecn = if ecn == Ecn::Ce { Ecn::Ce } else { Ecn::Ect0 };
+        if (0..packets.min(MARKS_AT_ONCE)).any(|_| watch.on_packet(ecn)) {
+            self.marks = Marks::Useless;
+        }
+    }
+
+    /// A mark as far as marks count.
+    const fn heeded(&self, ecn: Ecn) -> Ecn {
+        if self.ecn_fault().is_none() { ecn } else { Ecn::NotEct }
+    }
+
+    /// No mark said anything: the receiving half begins again behind the packets it has seen.
+    fn forget_marks(&mut self, now: Instant) {
+        if !matches!(self.marks, Marks::Useless) {
+            return;
+        }
+        self.marks = Marks::Ignored;
+        let mut receiver = Receiver::reporting_every(&self.sender.config(), self.report_interval);
+        let next = match self.losses {
+            Losses::ByOrder => self.newest.map_or(1, |(ordinal, _)| ordinal + 1),
+            Losses::ByTransport => self.next_seq,
+        };
+        receiver.expect(now, next);
+        self.receiver = receiver;
+        self.checkpoint = None;
+        self.loss_events_told = LossEventsTold::default();
+    }
+
     /// Passes the receiving half's report, if one is due, to the sending half.
-    fn feed(&mut self, now: Instant, end: Instant, elapsed: Duration, sample: Duration) {
+    fn feed(&mut self, now: Instant, end: Instant, sample: Option<Duration>, hold: Hold) {
         let Some((newest, newest_sent_at)) = self.newest else { return };
         let Some(report) = self.receiver.poll_feedback(end) else { return };
         let losses = self.loss_events_told.take(&report);
         let coverage = self.coverage(newest, newest_sent_at);
         self.fed_up_to = Some(newest_sent_at);
         // A sample of the transport's own may be longer ago than the packet.
-        let sent_by = newest_sent_at.min(now - sample);
+        let sent_by = sample.map_or(newest_sent_at, |sample| newest_sent_at.min(now - sample));
+        let elapsed = sample.map_or(Duration::MAX, |sample| now.saturating_since(newest_sent_at + sample));
         let feedback = Feedback { elapsed, ..report.feedback(sent_by, losses) };
-        self.sender.on_feedback_covering(now, feedback, coverage);
+        let sample = sample.map(|sample| match hold {
+            Hold::RoundTrip(rtt) if !rtt.is_zero() => Sample::Stated(sample),
+            _ => Sample::Measured(sample),
+        });
+        self.sender.on_feedback_covering(now, feedback, sample, coverage);
     }
 
     /// Returns [`Coverage::DataLimited`] if the sender was data-limited over all that this feedback
@@ -417,10 +494,14 @@ impl<const N: usize> Advisor<N> {
     }
 
     fn advance(&mut self, now: Instant) -> Instant {
+        self.sender.clock_mut().read(now);
         self.latest = self.latest.max(now);
         self.latest
     }
 }
+
+/// Packets of a report that are looked at: more than show a path that marks everything.
+const MARKS_AT_ONCE: u64 = 128;
 
 const fn moment(packet: &SentPacket) -> TimelinePacket {
     let arrived_at = match packet.fate {

@@ -121,6 +121,10 @@ impl<const N: usize> Advisor<N> {
         unreported_before: u32,
     ) -> Instant {
         let at = self.timeline.place(moment(packet));
+        let replayed = match replayed {
+            Replayed::Reported(_) if self.ecn_fault().is_some() => Replayed::Reported(Ecn::NotEct),
+            other => other,
+        };
         let stamp = Stamp { wants_report: false, ..self.sender.stamp(packet.sent_at) };
         self.receiver.on_stamped_packet(at, arrival(seq, packet, rtt, replayed, unreported_before), stamp);
         at

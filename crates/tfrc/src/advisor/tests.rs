@@ -221,11 +221,65 @@ fn the_round_trip_time_leaves_the_hold_out() {
     let mut advisor = sent(5);
     advisor.on_acked(acked(2));
     advisor.on_acked(acked(1));
-    advisor.on_report(at(150), Hold::Known(MS(30)));
+    advisor.on_report(at(120), Hold::Known(MS(0)));
     assert_eq!(advisor.rtt(), Some(MS(100)), "packet 2 went at 20 ms");
+    advisor.on_acked(acked(3));
+    advisor.on_report(at(160), Hold::Known(MS(30)));
+    assert_eq!(advisor.rtt(), Some(MS(100)), "packet 3 went at 30 ms");
     advisor.on_acked(acked(1));
     advisor.on_report(at(900), Hold::Known(MS(0)));
     assert_eq!(advisor.rtt(), Some(MS(100)), "nothing new, no sample");
+}
+
+/// Reports on packets 10 ms apart and 100 ms after them, each with a mark if `marked` says so.
+/// Returns p and X as the last report leaves them, and after which packet marks were given up.
+fn with_marks(packets: u64, marked: impl Fn(u64) -> bool) -> (f64, Rate, Option<u64>) {
+    let mut advisor = Advisor::<1024>::with_capacity(&Config::default(), Duration::ZERO);
+    let mut given_up = None;
+    for id in 1..=packets + 10 {
+        advisor.on_sent(at(10 * id), id, SIZE);
+        let Some(id) = id.checked_sub(10).filter(|id| *id > 0) else { continue };
+        let ecn = if marked(id) { Ecn::Ce } else { Ecn::NotEct };
+        advisor.on_acked(Ack { id, arrived_at: None, ecn });
+        advisor.on_report(at(10 * id + 100), Hold::Known(MS(0)));
+        given_up = given_up.or(advisor.ecn_fault().map(|_| id));
+    }
+    (advisor.loss_event_rate().get(), advisor.allowed_rate(), given_up)
+}
+
+/// A path that marks everything is found out after ten packets, or after a hundred if it has let
+/// some pass unmarked; X is then that of a path without marks. Congestion leaves packets unmarked.
+#[test]
+fn a_path_that_marks_everything_is_found_out() {
+    let (_, free, _) = with_marks(1000, |_| false);
+    let (p, x, given_up) = with_marks(1000, |_| true);
+    assert_eq!((p, given_up), (0.0, Some(10)));
+    assert!((x / free - 1.0).abs() < 0.05, "{x:?} of {free:?}");
+    let (p, x, given_up) = with_marks(1000, |id| id > 20);
+    assert_eq!((p, given_up), (0.0, Some(120)));
+    assert!((x / free - 1.0).abs() < 0.05, "{x:?} of {free:?}");
+    let (p, x, given_up) = with_marks(1000, |id| id % 10 != 0);
+    assert!(given_up.is_none() && p > 0.05 && x < free / 2.0, "{p}, {x:?}, {given_up:?}");
+}
+
+/// A loss counts after marks have been given up, in either way of finding losses.
+#[test]
+fn losses_count_without_marks() {
+    for losses in [Losses::ByOrder, Losses::ByTransport] {
+        let mut advisor = Advisor::<1024>::with_capacity(&Config::default(), Duration::ZERO);
+        advisor.set_losses(losses);
+        for id in 1..=410u64 {
+            advisor.on_sent(at(10 * id), id, SIZE);
+            let Some(id) = id.checked_sub(10).filter(|id| *id > 0) else { continue };
+            if id % 100 == 50 {
+                advisor.on_lost(id);
+            } else {
+                advisor.on_acked(Ack { id, arrived_at: None, ecn: Ecn::Ce });
+            }
+            advisor.on_report(at(10 * id + 100), Hold::Known(MS(0)));
+        }
+        assert_eq!((advisor.loss_events(), advisor.ecn_fault()), (4, Some(EcnFault::AllMarked)));
+    }
 }
 
 #[test]

@@ -2,13 +2,18 @@
 
 use tfrc_units::{Duration, Instant, saturating};
 
+use crate::recent::{LeastRoundTrip, RecentLeast};
+
 /// How long the newest packet of a report had been there when the report was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     /// The report says it: the acknowledgement delay of QUIC, the arrival time offset of RFC 8888.
+    /// A receiver may say too much: what is left of the round trip counts as no less than the least
+    /// round trip so far, holds included (RFC 9002 §5.3).
     Known(Duration),
     /// The transport knows the round-trip time, smoothed or that of the newest packet: what was
-    /// longer ago is the hold.
+    /// longer ago is the hold. Zero means that it is shorter than the transport can say; it is then
+    /// the least round trip so far.
     RoundTrip(Duration),
     /// It does not. With arrival times it is estimated, without it counts as none and the
     /// round-trip time comes out longer.
@@ -19,15 +24,11 @@ impl Hold {
     /// The sample of the round-trip time from a packet sent `ago` and held for `hold`.
     pub(crate) const fn round_trip(self, ago: Duration, hold: Duration) -> Duration {
         match self {
-            Self::RoundTrip(rtt) => rtt,
-            Self::Known(_) | Self::Unknown => ago.saturating_sub(hold),
+            Self::RoundTrip(rtt) if !rtt.is_zero() => rtt,
+            Self::RoundTrip(_) | Self::Known(_) | Self::Unknown => ago.saturating_sub(hold),
         }
     }
 }
-
-/// How long a fast report bounds the offset between the clocks: long enough to meet one without
-/// delay, short against drift (10 s at 100 ppm are 1 ms).
-const MEMORY: Duration = Duration::from_secs(10);
 
 /// A packet as the timeline sees it.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +45,9 @@ pub(crate) struct TimelinePacket {
 pub(crate) struct Timeline {
     /// The longest usual time between reports.
     interval: Duration,
-    offset: Option<Offset>,
+    /// The least of late of the sender's clock less the receiver's: a fast report bounds it.
+    offset: Option<RecentLeast>,
+    least: LeastRoundTrip,
     /// The newest packet of the last report: when it was sent, and its place.
     anchor: Option<(Instant, Instant)>,
     /// The newest packet of this report.
@@ -68,6 +71,7 @@ impl Timeline {
         Self {
             interval,
             offset: None,
+            least: LeastRoundTrip::NOTHING,
             anchor: None,
             newest: (Instant::ZERO, Instant::ZERO),
             now: Instant::ZERO,
@@ -78,9 +82,13 @@ impl Timeline {
     /// A report has come whose newest packet is this.
     pub(crate) fn open(&mut self, now: Instant, newest: TimelinePacket, hold: Hold) -> NewestPacket {
         self.now = now;
+        let ago = now.saturating_since(newest.sent_at);
+        let claimed = if let Hold::Known(hold) = hold { hold } else { Duration::ZERO };
+        let longest = ago.saturating_sub(self.least.bound(now, ago, claimed));
         let known = match hold {
-            Hold::Known(hold) => hold.min(now.saturating_since(newest.sent_at)),
-            Hold::RoundTrip(rtt) => now.saturating_since(newest.sent_at + rtt),
+            Hold::Known(hold) => hold.min(longest),
+            Hold::RoundTrip(rtt) if rtt.is_zero() => longest,
+            Hold::RoundTrip(rtt) => ago.saturating_sub(rtt),
             Hold::Unknown => Duration::ZERO,
         };
         let place = match newest.arrived_at {
@@ -88,7 +96,7 @@ impl Timeline {
             Some(arrived_at) => {
                 let offset = difference(now - known, arrived_at);
                 let slack = self.interval * 2 + Duration::from_secs(1);
-                Offset::update(&mut self.offset, now, offset, slack);
+                take_offset(&mut self.offset, now, offset, slack);
                 self.translate(arrived_at)
             }
         };
@@ -97,7 +105,9 @@ impl Timeline {
         let hold = match hold {
             Hold::Known(_) | Hold::RoundTrip(_) => known,
             // A receiver does not hold a packet for longer than its reports are apart.
-            Hold::Unknown if newest.arrived_at.is_some() => now.saturating_since(place).min(self.interval),
+            Hold::Unknown if newest.arrived_at.is_some() => {
+                now.saturating_since(place).min(self.interval).min(longest)
+            }
             Hold::Unknown => Duration::ZERO,
         };
         NewestPacket { hold, end: (place + hold).min(now) }
@@ -157,34 +167,14 @@ impl Timeline {
     }
 }
 
-/// The least of the offsets seen lately: over the current stretch of [`MEMORY`] and the one before.
-#[derive(Debug, Clone, Copy)]
-struct Offset {
-    since: Instant,
-    current: i64,
-    previous: i64,
-}
-
-impl Offset {
-    fn least(&self) -> i64 {
-        self.current.min(self.previous)
+/// Takes in an offset between the clocks. One that is larger than the least by more than `slack`
+/// means that a clock was set or the path has changed.
+fn take_offset(offset: &mut Option<RecentLeast>, now: Instant, value: i64, slack: Duration) {
+    let slack = saturating::<i64>(slack.as_nanos());
+    if offset.is_some_and(|old| value.saturating_sub(old.least()) > slack) {
+        *offset = None;
     }
-
-    /// Takes in an offset. One that is larger by more than `slack` means that a clock was set or
-    /// the path has changed.
-    fn update(this: &mut Option<Self>, now: Instant, offset: i64, slack: Duration) {
-        let fresh = Self { since: now, current: offset, previous: offset };
-        let slack = saturating::<i64>(slack.as_nanos());
-        *this = Some(match *this {
-            None => fresh,
-            Some(old) if offset.saturating_sub(old.least()) > slack => fresh,
-            Some(old) if now.saturating_since(old.since) >= MEMORY * 2 => fresh,
-            Some(old) if now.saturating_since(old.since) >= MEMORY => {
-                Self { since: now, current: offset, previous: old.current }
-            }
-            Some(old) => Self { current: old.current.min(offset), ..old },
-        });
-    }
+    RecentLeast::update(offset, now, value);
 }
 
 /// `a − b` in nanoseconds, at the edge of the range where it does not fit.
@@ -220,14 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn a_known_hold_is_believed_up_to_the_round_trip() {
+    fn a_known_hold_leaves_the_least_round_trip() {
         let mut timeline = Timeline::new(MS(0));
+        timeline.open(at(80), TimelinePacket { sent_at: at(10), arrived_at: None }, Hold::Known(MS(5)));
         let packet = TimelinePacket { sent_at: at(100), arrived_at: None };
         let reading = timeline.open(at(200), packet, Hold::Known(MS(30)));
         assert_eq!(reading, NewestPacket { hold: MS(30), end: at(200) });
         assert_eq!(timeline.place(packet), at(170));
         let reading = timeline.open(at(200), packet, Hold::Known(MS(3000)));
-        assert_eq!(reading.hold, MS(100));
+        assert_eq!(reading.hold, MS(30), "the least round trip is 70 ms");
     }
 
     /// Packets sent at 100, 120 and 150 ms, the newest held for 10 ms; the report before ended with

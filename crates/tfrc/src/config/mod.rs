@@ -1,6 +1,7 @@
 //! Settings of a sender or receiver; a [`Config`] holds checked [`Settings`].
 
 mod choices;
+mod clock;
 mod guarantee;
 mod packet_size;
 mod queue_delay;
@@ -10,6 +11,7 @@ use core::fmt;
 #[cfg(feature = "schema")]
 use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 
+pub use clock::ClockGrain;
 pub use guarantee::{Promise, PromiseStart};
 pub use packet_size::{MinInterval, NominalSegment, PacketSize, TfrcSp};
 pub use queue_delay::QueueDelay;
@@ -46,8 +48,11 @@ pub struct Settings {
     /// t_gran, the granularity of the host's timers (§8.3): a packet may go up to half of it early.
     /// Zero: never early.
     pub timer_granularity: Duration,
-    /// A lower bound for the nofeedback timer, for hosts whose timers are late. The RFC has none:
-    /// zero.
+    /// The grain of the clock that `now` comes from. All times passed to a machine are of one clock
+    /// that does not go back; it may have any grain.
+    pub clock_grain: ClockGrain,
+    /// A lower bound for the nofeedback timer, for hosts whose timers are late, and for paths that
+    /// pause (docs/models/pauses.md). The RFC has none: zero.
     pub no_feedback_floor: Duration,
     /// A lower bound for the feedback timer and for the time over which X_recv is measured, for
     /// hosts whose timers are late. The RFC has none: zero.
@@ -128,6 +133,7 @@ impl Default for Settings {
             stop_rule: StopRule::Off,
             credit: BurstCredit::RoundTrip,
             timer_granularity: Duration::ZERO,
+            clock_grain: ClockGrain::Measured,
             no_feedback_floor: Duration::ZERO,
             feedback_floor: Duration::ZERO,
             receiver_rtt_before_sample: Duration::from_millis(500),

@@ -134,8 +134,8 @@ fn a_slow_flow_waits_longer() {
     let mut sender = sender_with(0.0, |s| s.circuit_breaker = CircuitBreaker::Always);
     // Everything is lost: 41 bytes a second, a packet in 24.3 s, and half of that after 48.7 s
     // without feedback.
-    run(&mut sender, 0, 200, 1, Weather { p: 1.0, ..FINE });
-    let mut now = at(200);
+    run(&mut sender, 100, 300, 1, Weather { p: 1.0, ..FINE });
+    let mut now = at(300);
     let mut first = None;
     while now < at(1_000_000) && sender.stopped().is_none() {
         sender.handle_timeout(now);

@@ -20,9 +20,10 @@ impl CounterRtt {
         Self { firsts: Ring::new(), estimate: None }
     }
 
-    /// A packet in order with this counter, counted on without wrapping.
+    /// A packet in order with this counter, counted on without wrapping; the receiver's clock has
+    /// this grain.
     #[inline(never)]
-    pub(crate) fn on_packet(&mut self, now: Instant, counter: u64) {
+    pub(crate) fn on_packet(&mut self, now: Instant, counter: u64, grain: Duration) {
         if self.firsts.last().is_some_and(|(newest, _)| counter <= newest) {
             return;
         }
@@ -34,7 +35,8 @@ impl CounterRtt {
             Some(now.saturating_since(then).as_secs_f64() * 4.0 / f64_from_u64(quarters))
         });
         self.firsts.push((counter, now));
-        if let Some(sample) = sample.filter(|s| *s > 0.0) {
+        // Without a grain an equal time says nothing.
+        if let Some(sample) = sample.map(|s| s.max(grain.as_secs_f64())).filter(|s| *s > 0.0) {
             self.estimate = Some(self.estimate.map_or(sample, |old| OLD * old + (1.0 - OLD) * sample));
         }
     }
@@ -53,7 +55,7 @@ mod tests {
         let mut rtt = CounterRtt::new();
         assert_eq!(rtt.estimate(), None);
         for counter in 0..40 {
-            rtt.on_packet(Instant::from_nanos(counter * 25_000_000), counter);
+            rtt.on_packet(Instant::from_nanos(counter * 25_000_000), counter, Duration::ZERO);
         }
         let seconds = rtt.estimate().map_or(0.0, Duration::as_secs_f64);
         assert!((seconds - 0.1).abs() < 1e-6, "{seconds}");
@@ -64,7 +66,7 @@ mod tests {
     fn larger_steps_are_left_out() {
         let mut rtt = CounterRtt::new();
         for i in 0..10 {
-            rtt.on_packet(Instant::from_nanos(i * 900_000_000), i * 5);
+            rtt.on_packet(Instant::from_nanos(i * 900_000_000), i * 5, Duration::ZERO);
         }
         assert_eq!(rtt.estimate(), None);
     }

@@ -7,7 +7,8 @@ pub(crate) mod tests;
 
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::config::{Config, PacketSize, Settings};
+use crate::clock::HostClock;
+use crate::config::{ClockGrain, Config, PacketSize, Settings};
 use crate::count::PacketCount;
 use crate::decision::{Wake, WakeReason};
 use crate::equation::{Equation, InverseError};
@@ -38,6 +39,7 @@ pub struct Arrival {
     /// The mark it came with; [`Ecn::Ce`] is a congestion event like a loss (§5.1).
     pub ecn: Ecn,
     /// R_i, the sender's estimate of the round-trip time on the packet; `None` if it carries none.
+    /// Zero is shorter than the packet can say, and counts as one grain of the receiver's clock.
     pub rtt: Option<Duration>,
     /// The low four bits of a counter of quarter round-trip times; 0 if the protocol has none
     /// (RFC 4342 §8.1).
@@ -105,6 +107,7 @@ pub struct Receiver {
     rules: Measuring,
     history: LossHistory,
     meter: ReceiveRate,
+    clock: HostClock,
     told_rtt: Option<Duration>,
     counter_rtt: CounterRtt,
     /// When the feedback timer expires; `None` before the first packet or without a round-trip
@@ -164,6 +167,7 @@ impl Receiver {
             rules: Measuring::of(settings),
             history: LossHistory::new(settings),
             meter: ReceiveRate::new(settings.algorithm.choices().receive_rate),
+            clock: HostClock::new(settings.clock_grain),
             told_rtt: None,
             counter_rtt: CounterRtt::new(),
             timer: None,
@@ -196,11 +200,23 @@ impl Receiver {
     }
 
     /// A round-trip time known from elsewhere (a handshake, an earlier connection), used until a
-    /// packet carries one.
+    /// packet carries one. Zero is shorter than the clock can show, and counts as one grain.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
-        if self.told_rtt.is_none() && !rtt.is_zero() {
-            self.told_rtt = Some(rtt);
+        if self.told_rtt.is_none() {
+            self.learn_rtt(rtt);
         }
+    }
+
+    fn learn_rtt(&mut self, rtt: Duration) {
+        if rtt.is_zero() {
+            self.clock.stand_still();
+        }
+        self.told_rtt = Some(rtt.max(self.clock.grain()).max(Duration::from_nanos(1)));
+    }
+
+    /// States the grain of the host's clock, or leaves it to be measured from now on.
+    pub const fn set_clock_grain(&mut self, grain: ClockGrain) {
+        self.clock = HostClock::new(grain);
     }
 
     /// Takes in a packet (RFC 5348 §6.1).
@@ -220,12 +236,13 @@ impl Receiver {
 
     #[inline]
     fn on_arrival(&mut self, now: Instant, arrival: &Arrival, stamp: Stamp) {
+        self.clock.read(now);
         // §5.2, §6.2: R is the value in the packet with the highest number.
         if arrival.rtt != self.told_rtt
-            && let Some(rtt) = arrival.rtt.filter(|rtt| !rtt.is_zero())
+            && let Some(rtt) = arrival.rtt
             && self.history.highest().is_none_or(|(highest, _)| arrival.seq > highest)
         {
-            self.told_rtt = Some(rtt);
+            self.learn_rtt(rtt);
         }
         let rtt = self.rtt();
         let counter_before = self.history.window_counter();
@@ -240,7 +257,7 @@ impl Receiver {
         }
         let counter = self.history.window_counter();
         if counter != counter_before {
-            self.counter_rtt.on_packet(now, counter);
+            self.counter_rtt.on_packet(now, counter, self.clock.grain());
         }
         if arrival.kind == PacketKind::NonData && change == Change::None {
             return;
@@ -385,6 +402,7 @@ impl Receiver {
 
     fn report(&mut self, now: Instant, reason: FeedbackReason) -> Option<Report> {
         let (newest_seq, arrived) = self.history.highest()?;
+        self.clock.read(now);
         // §6.2 step 1.
         self.set_window(now);
         self.history.on_report(now);
@@ -410,7 +428,7 @@ impl Receiver {
         self.restart(now);
         Some(Report {
             newest_seq,
-            elapsed: now.saturating_since(arrived),
+            elapsed: self.certain_hold(now.saturating_since(arrived)),
             receive_rate,
             loss_event_rate: p,
             loss_events: self.history.loss_events(),
@@ -418,6 +436,14 @@ impl Receiver {
             lost,
             reason,
         })
+    }
+
+    /// t_delay of a packet that was held for so long by the host's clock: a time that has passed for
+    /// certain. By a clock whose grain is more than an eighth of the round-trip time that is a grain
+    /// less, as the packet may have come at the end of a grain.
+    #[must_use]
+    pub fn certain_hold(&self, by_clock: Duration) -> Duration {
+        self.clock.passed(by_clock, self.rtt())
     }
 
     /// p as of now (§5); zero before the first loss event.
@@ -510,7 +536,8 @@ impl Receiver {
 
     fn restart(&mut self, now: Instant) {
         self.meter.on_expiration(now);
-        self.timer_rtt = self.rtt().max(self.least_period);
+        // By a clock with a grain nothing is measured over less.
+        self.timer_rtt = self.rtt().max(self.least_period).max(self.clock.stated());
         let after = match self.rules.feedback {
             FeedbackTrigger::Timer => Some(self.timer_rtt),
             other => other.timer(self.timer_rtt),

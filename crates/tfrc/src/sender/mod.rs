@@ -19,11 +19,13 @@ pub(crate) mod tests;
 
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use crate::config::{Config, NominalSegment, PacketSize, RateCap, Settings};
+use crate::clock::HostClock;
+use crate::config::{ClockGrain, Config, NominalSegment, PacketSize, RateCap, Settings};
 use crate::count::PacketCount;
 use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
+use crate::recent::LeastRoundTrip;
 use crate::ring::Ring;
 use crate::study::{SenderStudy, Stamp, Supply};
 use delay_bound::{DelayBound, DelayReport};
@@ -36,6 +38,7 @@ use nofeedback::Activity;
 use pacing::Pacing;
 use packet_size::PacketInterval;
 use rate::{AllowedRate, PathState, Reported, Rules};
+pub(crate) use rtt::Sample;
 use rtt::{Origin, RoundTrip};
 use segment::{MeanChange, MeanSegment};
 
@@ -47,7 +50,8 @@ const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Feedback {
     /// t_recvdata: when the newest packet that the receiver had was sent, by the sender's clock.
     pub newest_sent_at: Instant,
-    /// t_delay: how long the receiver held that packet before it reported.
+    /// t_delay: how long the receiver held that packet before it reported. No more of it is taken
+    /// off than leaves half of the least round trip so far, holds included: a receiver that follows RFC 5348 §6.2 holds a packet for a round-trip time at most.
     pub elapsed: Duration,
     /// X_recv.
     pub receive_rate: Rate,
@@ -74,7 +78,8 @@ pub enum LossReport {
 /// [`Sender::on_feedback`] and [`Sender::handle_timeout`], and read events after each input. Work
 /// and memory per call are constant.
 ///
-/// `now` must not go back; if it does, the latest time seen counts.
+/// `now` must not go back; if it does, the latest time seen counts. Its clock may have any grain
+/// ([`ClockGrain`]): R is at least one grain.
 #[derive(Debug, Clone)]
 pub struct Sender {
     settings: Settings,
@@ -83,6 +88,8 @@ pub struct Sender {
     delay: Option<DelayBound>,
     guard: Guard,
     rtt: RoundTrip,
+    clock: HostClock,
+    least_round_trip: LeastRoundTrip,
     drop_rate: DropRate,
     pacing: Pacing,
     interval: PacketInterval,
@@ -115,6 +122,8 @@ impl Sender {
             promise: LowerBound::new(settings.guarantee),
             delay: DelayBound::new(settings.max_queue_delay, pacing),
             guard: Guard::new(&settings),
+            clock: HostClock::new(settings.clock_grain),
+            least_round_trip: LeastRoundTrip::NOTHING,
             rtt: RoundTrip::new(choices.rtt_weight, choices.spacing, choices.equation.rto),
             drop_rate: DropRate::default(),
             pacing,
@@ -145,12 +154,17 @@ impl Sender {
     }
 
     /// A round-trip time from a handshake or an earlier connection, before any feedback: the
-    /// initial rate follows (§4.2). Without effect once there is a sample. The first sample from
-    /// feedback takes its place (§4.3 step 2).
+    /// initial rate follows (§4.2). Zero is shorter than the clock can show, and counts as one
+    /// grain. Without effect once there is a sample. The first sample from feedback takes its place
+    /// (§4.3 step 2).
     pub fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         let now = self.advance(now);
         if self.rtt.mean().is_none() {
-            self.with_rate_change(now, |sender| sender.first_sample(now, rtt, Origin::Elsewhere));
+            if rtt.is_zero() {
+                self.clock.stand_still();
+            }
+            let grain = if rtt.is_zero() { self.clock.grain() } else { Duration::ZERO };
+            self.with_rate_change(now, |sender| sender.first_sample(now, rtt, grain, Origin::Elsewhere));
             self.settle();
         }
     }
@@ -245,16 +259,34 @@ impl Sender {
     /// really sent.
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| sender.hear(now, feedback, None));
+        // §4.3 step 1.
+        let whole = now.saturating_since(feedback.newest_sent_at);
+        self.clock.step(whole);
+        let sample = Sample::Measured(self.least_round_trip.sample(now, whole, feedback.elapsed));
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(sample), None));
+        self.settle();
+    }
+
+    /// Takes in feedback as [`Sender::on_feedback`], from a receiver that does not say how long it
+    /// held the packet: `elapsed` is not read, and there is no sample of the round-trip time.
+    pub fn on_untimed_feedback(&mut self, now: Instant, feedback: Feedback) {
+        let now = self.advance(now);
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, None, None));
         self.settle();
     }
 
     /// Takes in feedback as [`Sender::on_feedback`], from a caller who has kept a record of every
-    /// packet, and so knows if the sender was data-limited all through the interval that the
-    /// feedback covers.
-    pub(crate) fn on_feedback_covering(&mut self, now: Instant, feedback: Feedback, coverage: Coverage) {
+    /// packet, and so knows the sample of the round-trip time, if the report has one, and if the
+    /// sender was data-limited all through the interval that the feedback covers.
+    pub(crate) fn on_feedback_covering(
+        &mut self,
+        now: Instant,
+        feedback: Feedback,
+        sample: Option<Sample>,
+        coverage: Coverage,
+    ) {
         let now = self.advance(now);
-        self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(coverage)));
+        self.with_rate_change(now, |sender| sender.hear(now, feedback, sample, Some(coverage)));
         self.settle();
     }
 
@@ -381,6 +413,25 @@ impl Sender {
         self.rtt.mean()
     }
 
+    /// The grain of the clock of the host, stated ([`ClockGrain`]) or measured; zero while nothing
+    /// shows one.
+    #[must_use]
+    pub fn clock_grain(&self) -> Duration {
+        self.clock.grain()
+    }
+
+    /// The clock of the host, for the Advisor around this sender.
+    #[inline]
+    pub(crate) const fn clock_mut(&mut self) -> &mut HostClock {
+        &mut self.clock
+    }
+
+    /// States the grain of the host's clock, or leaves it to be measured from now on.
+    pub const fn set_clock_grain(&mut self, grain: ClockGrain) {
+        self.settings.clock_grain = grain;
+        self.clock = HostClock::new(grain);
+    }
+
     /// p as last reported.
     #[must_use]
     pub const fn loss_event_rate(&self) -> Probability {
@@ -417,21 +468,36 @@ impl Sender {
         self.loss_events
     }
 
-    fn hear(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
-        self.take_feedback(now, feedback, known);
+    fn hear(&mut self, now: Instant, feedback: Feedback, sample: Option<Sample>, known: Option<Coverage>) {
+        self.take_feedback(now, feedback, sample, known);
         if let Some(PathState { rtt, segment, .. }) = self.path() {
             let Feedback { newest_sent_at, loss_event_rate: p, receive_rate, count, .. } = feedback;
             self.guard.on_feedback(now, Heard { newest_sent_at, p, receive_rate, count, rtt, segment });
         }
     }
 
-    fn take_feedback(&mut self, now: Instant, feedback: Feedback, known: Option<Coverage>) {
+    fn take_feedback(
+        &mut self,
+        now: Instant,
+        feedback: Feedback,
+        sample: Option<Sample>,
+        known: Option<Coverage>,
+    ) {
+        let (sample, grain) = match sample {
+            Some(Sample::Measured(sample)) => {
+                if sample.is_zero() {
+                    self.clock.stand_still();
+                }
+                let waits = self.coverage(now) == Coverage::NotDataLimited;
+                let missing = if waits { self.clock.shortfall(sample) } else { Duration::ZERO };
+                (Some(sample + missing), self.clock.grain())
+            }
+            Some(Sample::Stated(sample)) => (Some(sample), Duration::ZERO),
+            None => (None, Duration::ZERO),
+        };
         self.feedback_packets += 1;
         self.study.on_feedback();
         self.latest_feedback = Some(feedback);
-        // §4.3 step 1. A hold time longer than the whole round trip is impossible; it gives no
-        // sample.
-        let sample = now.saturating_since(feedback.newest_sent_at).saturating_sub(feedback.elapsed);
         if self.allowed.rules.equation.high_loss == HighLoss::Moderate {
             self.drop_rate.on_feedback(feedback.count, feedback.loss_event_rate);
         }
@@ -443,7 +509,9 @@ impl Sender {
         }
         if self.rtt.mean().is_none() {
             // §4.2: the first sample gives the initial rate instead of step 4.
-            self.first_sample(now, sample, Origin::Feedback);
+            if let Some(sample) = sample {
+                self.first_sample(now, sample, grain, Origin::Feedback);
+            }
             self.allowed.p = feedback.loss_event_rate;
             let timeout = self.timeout();
             self.restart_timer(now, timeout);
@@ -452,9 +520,11 @@ impl Sender {
         }
         // §4.3 step 2.
         let rtt = self.rtt.mean();
-        self.rtt.on_sample(sample, Origin::Feedback);
-        if let Some(friend) = self.study.on_rtt_sample(now, sample) {
-            self.allowed.rules.equation.friend = friend;
+        if let Some(sample) = sample {
+            self.rtt.on_sample(sample, grain, Origin::Feedback);
+            if let Some(friend) = self.study.on_rtt_sample(now, sample.max(grain)) {
+                self.allowed.rules.equation.friend = friend;
+            }
         }
         let Some(path) = self.path() else { return };
         // §4.3 step 3, before step 4: with the old X.
@@ -482,15 +552,22 @@ impl Sender {
     }
 
     /// The bound on the queueing delay, where there is one, takes in a report.
-    fn bound_delay(&mut self, now: Instant, feedback: &Feedback, sample: Duration, coverage: Coverage) {
+    fn bound_delay(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback,
+        sample: Option<Duration>,
+        coverage: Coverage,
+    ) {
         let Some(path) = self.path() else { return };
         let initial_rate = self.allowed.initial_rate(path);
+        let grain = self.clock.grain();
         if let Some(delay) = &mut self.delay {
             let Feedback { newest_sent_at, receive_rate, .. } = *feedback;
             let rtt = path.rtt;
             delay.on_report(
                 now,
-                DelayReport { sample, rtt, receive_rate, newest_sent_at, coverage, initial_rate },
+                DelayReport { sample, grain, rtt, receive_rate, newest_sent_at, coverage, initial_rate },
             );
         }
     }
@@ -499,8 +576,8 @@ impl Sender {
         self.delay.as_ref().map_or(Rate::INFINITY, DelayBound::limit)
     }
 
-    fn first_sample(&mut self, now: Instant, rtt: Duration, origin: Origin) {
-        self.rtt.on_sample(rtt, origin);
+    fn first_sample(&mut self, now: Instant, rtt: Duration, grain: Duration, origin: Origin) {
+        self.rtt.on_sample(rtt, grain, origin);
         if let Some(path) = self.path() {
             self.promise.on_first_rtt();
             self.allowed.start(now, path);
@@ -636,7 +713,9 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn advance(&mut self, now: Instant) -> Instant {
+        self.clock.read(now);
         self.latest = self.latest.max(now);
         self.latest
     }

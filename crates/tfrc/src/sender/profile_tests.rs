@@ -219,15 +219,16 @@ fn fed(sender: &mut Sender, reports: &[(u64, u64, f64)]) -> Vec<f64> {
     let mut ms = 1000;
     let x = reports.iter().map(|(gap, rtt, exponent)| {
         ms += gap;
+        let rtt = Duration::from_millis(*rtt);
         let feedback = Feedback {
-            newest_sent_at: at(ms) - Duration::from_millis(*rtt),
+            newest_sent_at: at(ms) - rtt,
             elapsed: Duration::ZERO,
             receive_rate: rate(1e7),
             loss_event_rate: Probability::saturating(libm::pow(10.0, -exponent)),
             losses: LossReport::NoNewLoss,
             count: PacketCount::Unknown,
         };
-        sender.on_feedback_covering(at(ms), feedback, Coverage::NotDataLimited);
+        sender.on_feedback_covering(at(ms), feedback, Some(Sample::Measured(rtt)), Coverage::NotDataLimited);
         sender.allowed_rate().bytes_per_sec()
     });
     x.collect()

@@ -136,12 +136,9 @@ impl QueueShape {
         Self { growth: Growth::NOTHING, last: None, distance, growths: 1, friend: told }
     }
 
-    /// A sample of the round-trip time; the friend from now on.
+    /// A sample of the round-trip time, at least a grain of the clock; the friend from now on.
     pub(crate) fn on_sample(&mut self, now: Instant, sample: Duration) -> Friend {
-        let seconds = sample.as_secs_f64();
-        if sample.is_zero() {
-            return self.friend;
-        }
+        let seconds = sample.max(Duration::from_nanos(1)).as_secs_f64();
         let since = self.last.map_or(Duration::ZERO, |last| now.saturating_since(last));
         self.last = Some(now);
         if self.growth.ends_at(seconds) {

@@ -333,6 +333,9 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     if let Some(most) = args.max_queue_delay {
         set("max_queue_delay", most.to_string());
     }
+    if let Some(least) = args.no_feedback_floor {
+        set("no_feedback_floor", least.to_string());
+    }
     if args.dscp != Dscp::DEFAULT {
         set("dscp", args.dscp.to_string());
     }

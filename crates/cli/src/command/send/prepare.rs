@@ -102,6 +102,7 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
             give_way_below: args.guarantee_threshold,
         }),
         max_queue_delay: args.max_queue_delay,
+        no_feedback_floor: args.no_feedback_floor,
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
         optimistic_acks: args.optimistic_acks,

@@ -39,8 +39,10 @@ fn drained_at(now: Instant, queue: Duration, sample: Duration) -> Instant {
 /// Facts of a report that the bound depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DelayReport {
-    /// R_sample.
-    pub(crate) sample: Duration,
+    /// R_sample, if the report has one.
+    pub(crate) sample: Option<Duration>,
+    /// The grain of the clock that measured it: a difference of one grain is not a queue.
+    pub(crate) grain: Duration,
     /// R.
     pub(crate) rtt: Duration,
     /// X_recv.
@@ -133,11 +135,9 @@ impl DelayBound {
 
     /// A report has come.
     pub(crate) fn on_report(&mut self, now: Instant, report: DelayReport) {
-        let DelayReport { sample, rtt, receive_rate, .. } = report;
+        let DelayReport { grain, rtt, receive_rate, .. } = report;
         let own = self.limited.on_feedback(now, report.newest_sent_at, rtt);
-        if sample.is_zero() || receive_rate.is_zero() {
-            return;
-        }
+        let Some(sample) = report.sample.filter(|_| !receive_rate.is_zero()) else { return };
         match (report.coverage, own) {
             (Coverage::DataLimited, Coverage::DataLimited) => self.passed.maximize(now, receive_rate),
             _ => self.passed.update(now, receive_rate, rtt),
@@ -145,17 +145,17 @@ impl DelayBound {
         let fell = self.least_rtt.is_some_and(|least| sample < least);
         let least_rtt = self.least_rtt.map_or(sample, |least| least.min(sample));
         self.least_rtt = Some(least_rtt);
-        self.step(now, &report, sample.saturating_sub(least_rtt), fell);
-        let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample));
+        self.step(now, &report, sample, sample.saturating_sub(least_rtt + grain), fell);
+        let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
         self.limit = self.rate(queue, rtt).max(report.initial_rate);
     }
 
     /// The next state, by the queueing delay. `fell`: the round trip is shorter than ever.
-    fn step(&mut self, now: Instant, report: &DelayReport, queue: Duration, fell: bool) {
-        let DelayReport { sample, rtt, receive_rate, .. } = *report;
+    fn step(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration, fell: bool) {
+        let DelayReport { rtt, receive_rate, .. } = *report;
         let gone = queue <= self.most / GONE;
         match &mut self.state {
-            State::Free if queue > self.most => self.drain(now, report, queue),
+            State::Free if queue > self.most => self.drain(now, report, sample, queue),
             State::Free if queue > self.most / 2 => {
                 self.state = State::Held { empty_since: None, gone_at: now };
             }
@@ -170,7 +170,7 @@ impl DelayBound {
                 } else {
                     *empty_since = None;
                     if queue > self.most || now.saturating_since(*gone_at) > BELIEVED {
-                        self.drain(now, report, queue);
+                        self.drain(now, report, sample, queue);
                     }
                 }
             }
@@ -195,12 +195,12 @@ impl DelayBound {
         }
     }
 
-    fn drain(&mut self, now: Instant, report: &DelayReport, queue: Duration) {
+    fn drain(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration) {
         self.passed.replace(now, report.receive_rate);
         self.state = State::Draining {
-            grows_until: now + report.sample * 2,
+            grows_until: now + sample * 2,
             longest: queue,
-            until: drained_at(now, queue, report.sample),
+            until: drained_at(now, queue, sample),
             least_rtt: None,
             passed: Rate::ZERO,
         };

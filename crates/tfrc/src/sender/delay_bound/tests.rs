@@ -41,7 +41,8 @@ fn report_of(bound: &mut DelayBound, ms: u64, queue: u64, receive_rate: f64, cov
     bound.on_report(
         at(ms),
         DelayReport {
-            sample,
+            sample: Some(sample),
+            grain: Duration::ZERO,
             rtt: MS(RTT),
             receive_rate: rate(receive_rate),
             newest_sent_at: at(ms) - sample,
@@ -79,7 +80,8 @@ fn the_gain_is_at_most_a_quarter() {
     report(&mut held, 500, 41, PASSED);
     let sample = MS(RTT);
     let report = DelayReport {
-        sample,
+        sample: Some(sample),
+        grain: Duration::ZERO,
         rtt: MS(20),
         receive_rate: rate(PASSED),
         newest_sent_at: at(450),
@@ -210,16 +212,37 @@ fn the_least_limit() {
     let mut bound = bound();
     close(report(&mut bound, 500, 100, 1000.0), 4000.0);
     assert_eq!(report(&mut bound, 600, 0, 0.0), rate(4000.0));
-    let zero = DelayReport {
-        sample: Duration::ZERO,
+    let without = DelayReport {
+        sample: None,
+        grain: Duration::ZERO,
         rtt: MS(RTT),
         receive_rate: rate(PASSED),
         newest_sent_at: at(700),
         coverage: Coverage::NotDataLimited,
         initial_rate: rate(4000.0),
     };
-    bound.on_report(at(700), zero);
+    bound.on_report(at(700), without);
     assert_eq!((bound.limit(), bound.least_rtt), (rate(4000.0), Some(MS(RTT))));
+}
+
+/// Samples that differ by one grain of the clock are no queue.
+#[test]
+fn a_grain_is_not_a_queue() {
+    let mut bound = bound();
+    let grain = MS(100);
+    for (ms, sample) in [(500, MS(200)), (600, MS(100)), (700, MS(200)), (800, MS(0)), (900, MS(100))] {
+        let report = DelayReport {
+            sample: Some(sample),
+            grain,
+            rtt: MS(RTT),
+            receive_rate: rate(PASSED),
+            newest_sent_at: at(ms) - sample,
+            coverage: Coverage::NotDataLimited,
+            initial_rate: rate(4000.0),
+        };
+        bound.on_report(at(ms), report);
+        assert!(bound.limit().is_infinite(), "at {ms} ms");
+    }
 }
 
 /// Input of a sender.
