@@ -6,8 +6,8 @@ use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::{Settings, Variant};
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
-    Amount, Arrivals, DatagramSetup, DatagramSink, DatagramSource, Distribution, Pattern, Peer, PingSetup,
-    Pinger, Ponger, Traffic, WebClient, WebServer, WebSetup,
+    Amount, Arrivals, DatagramSetup, DatagramSource, Distribution, Pattern, Peer, PingSetup, Pinger, Ponger,
+    Traffic, WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
@@ -46,7 +46,7 @@ fn at(s: f64) -> Instant {
 }
 
 fn datagrams(pattern: Pattern, stop: f64, seed: u64) -> TrafficRun {
-    run(0.0, seed, Traffic::DatagramSink(DatagramSink::default()), |to| {
+    run(0.0, seed, Traffic::DatagramSink(Box::default()), |to| {
         Traffic::DatagramSource(Box::new(DatagramSource::new(DatagramSetup {
             pattern,
             data: 972,

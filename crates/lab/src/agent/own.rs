@@ -5,6 +5,7 @@ use std::fmt;
 
 use tfrc_scenario::OwnFlow;
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
+use tfrc_sim::traffic::Distinct;
 use tfrc_sim::{Address, Context, TimerKey};
 use tfrc_units::{Duration, Ecn, Instant, Rate, f64_from_u64};
 
@@ -351,6 +352,7 @@ impl OwnSender {
 #[derive(Debug)]
 pub struct OwnReceiver {
     transfer: Option<u64>,
+    numbers: Distinct,
     packets: u64,
     bytes: u64,
     completed: Option<Instant>,
@@ -358,7 +360,7 @@ pub struct OwnReceiver {
 
 impl OwnReceiver {
     pub(crate) const fn new(transfer: Option<u64>) -> Self {
-        Self { transfer, packets: 0, bytes: 0, completed: None }
+        Self { transfer, numbers: Distinct::from(0), packets: 0, bytes: 0, completed: None }
     }
 
     pub(crate) const fn packets(&self) -> u64 {
@@ -381,8 +383,10 @@ impl OwnReceiver {
         data: OwnData,
         context: &mut Context<'_, Payload>,
     ) {
-        self.packets += 1;
-        self.bytes += u64::from(data.bytes);
+        if self.numbers.arrives(data.number) {
+            self.packets += 1;
+            self.bytes += u64::from(data.bytes);
+        }
         if self.completed.is_none() && self.transfer.is_some_and(|transfer| self.bytes >= transfer) {
             self.completed = Some(now);
         }

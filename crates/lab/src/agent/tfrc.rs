@@ -4,6 +4,7 @@ use tfrc::guard::Stopped;
 use tfrc::study::{FeedbackTrigger, Stamp};
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
+use tfrc_sim::traffic::Distinct;
 use tfrc_sim::{Address, Context, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, saturating};
@@ -182,7 +183,7 @@ pub struct TfrcReceiver {
     report_bytes: u32,
     /// Address and flow of the sender, known from the first packet.
     sender: Option<(Address, FlowId)>,
-    highest_seq: u64,
+    numbers: Distinct,
     packets: u64,
     bytes: u64,
     /// Where the first loss event was found, which ends slow start.
@@ -216,7 +217,6 @@ impl TfrcReceiver {
     pub(crate) fn new(config: &Config, start: Instant) -> Self {
         let mut machine = Receiver::new(config);
         machine.expect(start, FIRST_SEQ);
-        let highest_seq = FIRST_SEQ - 1;
         let report_bytes = match config.settings().algorithm.choices().feedback {
             FeedbackTrigger::Arrival => NS2_FEEDBACK_BYTES,
             _ => FEEDBACK_BYTES,
@@ -225,7 +225,7 @@ impl TfrcReceiver {
             machine,
             report_bytes,
             sender: None,
-            highest_seq,
+            numbers: Distinct::from(FIRST_SEQ),
             packets: 0,
             bytes: 0,
             first_event: None,
@@ -233,13 +233,13 @@ impl TfrcReceiver {
         }
     }
 
-    /// Packets that have arrived.
+    /// Packets that have arrived, each once.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Bytes of payload that have arrived.
+    /// Bytes of payload that have arrived, of each packet once.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -253,7 +253,7 @@ impl TfrcReceiver {
 
     /// Loss events and packets up to now.
     pub(crate) fn losses(&self) -> FlowLosses {
-        FlowLosses { events: self.machine.loss_events(), packets: self.highest_seq }
+        FlowLosses { events: self.machine.loss_events(), packets: self.numbers.expected() - 1 }
     }
 
     /// Logs every loss event from now on.
@@ -278,9 +278,10 @@ impl TfrcReceiver {
         data: &TfrcData,
         context: &mut Context<'_, Payload>,
     ) {
-        self.packets += 1;
-        self.bytes += u64::from(data.size);
-        self.highest_seq = self.highest_seq.max(data.seq);
+        if self.numbers.arrives(data.seq) {
+            self.packets += 1;
+            self.bytes += u64::from(data.size);
+        }
         let events = self.machine.loss_events();
         self.machine.on_stamped_packet(
             now,

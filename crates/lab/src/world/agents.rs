@@ -8,8 +8,8 @@ use tfrc::guard::Stopped;
 use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
-    DatagramSetup, DatagramSink, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink,
-    TcpSource, Traffic, WebClient, WebServer, WebSetup,
+    DatagramSetup, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink, TcpSource, Traffic,
+    WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
 use tfrc_units::{Duration, Rate};
@@ -142,7 +142,7 @@ impl Attaching<'_> {
     }
 
     fn datagrams(&mut self, datagrams: &DatagramFlow) -> (Ends, AgentId) {
-        let sink = Traffic::DatagramSink(DatagramSink::default());
+        let sink = Traffic::DatagramSink(Box::default());
         self.both(Any::Traffic(sink), |flow, to| {
             let source = DatagramSource::new(DatagramSetup {
                 pattern: datagrams.draws.of(datagrams.pattern, &mut flow.stream("draws")),
@@ -292,7 +292,7 @@ pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
                 Traffic::Pinger(_) => Some(dropped(engine, ends.sender) + dropped(engine, ends.receiver)),
                 _ => None,
             };
-            Progress { dropped, ..traffic(sender, receiver) }
+            traffic(sender, receiver, dropped)
         }
         _ => unreachable!("both ends of a flow are of one kind"),
     }
@@ -334,13 +334,14 @@ fn received_bytes(sender: &Traffic, receiver: &Traffic) -> u64 {
     pinger.stats().replies * sent.bytes.checked_div(sent.packets).unwrap_or(0)
 }
 
-fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
+fn traffic(sender: &Traffic, receiver: &Traffic, dropped: Option<u64>) -> Progress {
     let sent = sender.sent();
     let common = Progress {
         sent_packets: sent.packets,
         sent_bytes: sent.bytes,
         received_packets: receiver.delivered().packets,
         received_bytes: received_bytes(sender, receiver),
+        dropped,
         ..Progress::default()
     };
     let seconds = |sum: Duration, count| Mean::of(sum.as_secs_f64(), count);
@@ -348,7 +349,13 @@ fn traffic(sender: &Traffic, receiver: &Traffic) -> Progress {
         (Traffic::TcpSource(source), Traffic::TcpSink(sink)) => {
             let stats = source.sender().stats();
             Progress {
-                received_packets: sink.sink().stats().received_segments,
+                // Retransmissions are packets of their own, and copies that links made are not: a
+                // segment says nothing of either.
+                received_packets: sink
+                    .sink()
+                    .stats()
+                    .received_segments
+                    .min(stats.sent_segments.saturating_sub(dropped.unwrap_or(0))),
                 acknowledged_packets: Some(stats.acked_segments),
                 losses: Some(FlowLosses { events: stats.window_cuts, packets: stats.sent_segments }),
                 rtt: seconds(stats.rtt_sum, stats.rtt_samples),

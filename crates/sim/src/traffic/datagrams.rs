@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Ecn, Instant, Rate, f64_from_u64, u64_from_f64};
 
-use super::{Amount, Distribution, Peer, Segment, send};
+use super::{Amount, Distinct, Distribution, Peer, Segment, send};
 use crate::{Context, Stream, TimerKey};
 
 /// When the next datagram goes.
@@ -115,32 +115,32 @@ impl DatagramSource {
     }
 }
 
-/// Counts the datagrams that arrive.
-#[derive(Debug, Clone, Copy, Default)]
+/// Counts the datagrams that arrive, each once.
+#[derive(Debug, Clone, Default)]
 pub struct DatagramSink {
     received: Amount,
-    /// One past the highest number seen.
-    expected: u64,
+    numbers: Distinct,
 }
 
 impl DatagramSink {
     pub(super) fn on_packet(&mut self, segment: &Segment) {
-        if let Segment::Datagram(Datagram { seq, len }) = segment {
+        if let Segment::Datagram(Datagram { seq, len }) = segment
+            && self.numbers.arrives(*seq)
+        {
             self.received.packets += 1;
             self.received.bytes += u64::from(*len);
-            self.expected = self.expected.max(seq.saturating_add(1));
         }
     }
 
-    /// Returns the data received; a packet that arrives twice counts twice.
+    /// Returns the data received; a packet that arrives twice counts once.
     #[must_use]
     pub fn received(&self) -> Amount {
         self.received
     }
 
-    /// Packets that have not arrived though a later one has; duplicates make it smaller.
+    /// Packets that have not arrived though a later one has.
     #[must_use]
     pub fn missing(&self) -> u64 {
-        self.expected.saturating_sub(self.received.packets)
+        self.numbers.expected().saturating_sub(self.received.packets)
     }
 }

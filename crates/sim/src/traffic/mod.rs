@@ -5,12 +5,14 @@
 //! `engine.set_timer(id, TimerKey::First, start)`.
 
 mod datagrams;
+mod distinct;
 mod distribution;
 mod ping;
 mod tcp;
 mod web;
 
 pub use self::datagrams::{Datagram, DatagramSetup, DatagramSink, DatagramSource, Pattern};
+pub use self::distinct::Distinct;
 pub use self::distribution::{Distribution, DistributionError};
 pub use self::ping::{PingSetup, PingStats, Pinger, Ponger, Probe};
 pub use self::tcp::{TcpSetup, TcpSink, TcpSource};
@@ -61,7 +63,7 @@ pub struct Amount {
 #[non_exhaustive]
 pub enum Traffic {
     /// Counts datagrams.
-    DatagramSink(DatagramSink),
+    DatagramSink(Box<DatagramSink>),
     /// Sends datagrams.
     DatagramSource(Box<DatagramSource>),
     /// Measures round-trip times.
@@ -137,8 +139,7 @@ impl Traffic {
         }
     }
 
-    /// Returns the data that reached this agent: of TCP each segment once, of datagrams all that
-    /// arrived.
+    /// Returns the data that reached this agent, each segment and each datagram once.
     #[must_use]
     pub fn delivered(&self) -> Amount {
         match self {

@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::{Amount, Peer, Segment, send};
+use super::{Amount, Distinct, Peer, Segment, send};
 use crate::packet::Header;
 use crate::trace::Tracing;
 use crate::{Context, TimerKey};
@@ -14,6 +14,8 @@ const NEXT: TimerKey = TimerKey::First;
 pub struct Probe {
     /// When the request was sent.
     pub sent_at: Instant,
+    /// Number of the request, from 0.
+    pub number: u64,
 }
 
 /// How a [`Pinger`] is set up.
@@ -36,6 +38,7 @@ pub struct PingSetup {
 pub struct Pinger {
     setup: PingSetup,
     sent: u64,
+    answered: Distinct,
     stats: PingStats,
     samples: Vec<(Instant, Duration)>,
 }
@@ -43,7 +46,7 @@ pub struct Pinger {
 /// Measurements of a [`Pinger`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PingStats {
-    /// Replies.
+    /// Requests answered: the first reply to each counts, in all measurements.
     pub replies: u64,
     /// Sum of the round-trip times.
     pub sum: Duration,
@@ -65,7 +68,13 @@ impl Pinger {
     /// A pinger that has not started.
     #[must_use]
     pub fn new(setup: PingSetup) -> Self {
-        Self { setup, sent: 0, stats: PingStats::default(), samples: Vec::new() }
+        Self {
+            setup,
+            sent: 0,
+            answered: Distinct::default(),
+            stats: PingStats::default(),
+            samples: Vec::new(),
+        }
     }
 
     pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
@@ -73,7 +82,7 @@ impl Pinger {
         if stop.is_some_and(|stop| stop <= now) {
             return;
         }
-        send(context, peer, size, Ecn::NotEct, Segment::Request(Probe { sent_at: now }));
+        send(context, peer, size, Ecn::NotEct, Segment::Request(Probe { sent_at: now, number: self.sent }));
         self.sent = self.sent.saturating_add(1);
         if !interval.is_zero() {
             context.set_timer(NEXT, now + interval);
@@ -81,7 +90,9 @@ impl Pinger {
     }
 
     pub(super) fn on_packet(&mut self, now: Instant, segment: &Segment) {
-        if let Segment::Reply(Probe { sent_at }) = segment {
+        if let Segment::Reply(Probe { sent_at, number }) = segment
+            && self.answered.arrives(*number)
+        {
             let rtt = now.saturating_since(*sent_at);
             self.stats.replies += 1;
             self.stats.sum += rtt;

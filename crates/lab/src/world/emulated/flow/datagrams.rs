@@ -4,7 +4,7 @@ use std::io;
 
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::Timer;
-use tfrc_sim::traffic::Pattern;
+use tfrc_sim::traffic::{Distinct, Pattern};
 use tfrc_units::{Duration, f64_from_u64, saturating, u64_from_f64};
 use tokio::net::UdpSocket;
 
@@ -32,11 +32,30 @@ pub(super) fn start(
 }
 
 async fn receive(socket: UdpSocket, course: Course, data: u32) -> io::Result<()> {
-    let mut room = vec![0; 1 << 16];
+    let (mut room, mut numbers) = (vec![0; 1 << 16], Distinct::default());
     loop {
-        socket.recv(&mut room).await?;
-        course.state.update(|figures| figures.progress.received_bytes += u64::from(data));
+        let length = socket.recv(&mut room).await?;
+        if numbers.arrives(number_in(room.get(..length).unwrap_or_default(), numbers.expected())) {
+            course.state.update(|figures| figures.progress.received_bytes += u64::from(data));
+        }
     }
+}
+
+/// Puts the number of a datagram into its first bytes, the low ones last; as many as there are, but
+/// eight at most.
+fn put_number(datagram: &mut [u8], number: u64) {
+    let room = datagram.len().min(8);
+    for (place, byte) in datagram.iter_mut().take(8).zip(number.to_be_bytes().iter().skip(8 - room)) {
+        *place = *byte;
+    }
+}
+
+/// The number in a datagram: of those that end in its bytes the one nearest to `expected`.
+fn number_in(datagram: &[u8], expected: u64) -> u64 {
+    let low = datagram.iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let Some(turn) = 1u64.checked_shl(8 * saturating::<u32>(datagram.len().min(8))) else { return low };
+    let ahead = low.wrapping_sub(expected) % turn;
+    if ahead <= turn / 2 { expected + ahead } else { (expected + ahead).saturating_sub(turn) }
 }
 
 /// Sends bursts as the simulated source of this name does: a burst is a whole number of packets.
@@ -53,7 +72,7 @@ async fn send(flow: DatagramFlow, size: u32, course: Course) -> io::Result<()> {
     }
     let socket = UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0)).await?;
     socket.connect(course.peer).await?;
-    let data = vec![0; saturating::<usize>(size)];
+    let (mut data, mut number) = (vec![0; saturating::<usize>(size)], 0);
     let mut timer = Timer::new(course.clock)?;
     let mut begin = course.start;
     loop {
@@ -69,11 +88,32 @@ async fn send(flow: DatagramFlow, size: u32, course: Course) -> io::Result<()> {
             course.until(&mut timer, next).await?;
             let behind = course.clock.now().saturating_since(next);
             course.state.update(|figures| figures.behind = behind);
+            put_number(&mut data, number);
+            number += 1;
             // An interface without room has lost it: the receiver will miss it.
             drop(socket.send(&data).await);
             next = begin + rate.time_for(f64::from(flow.data) * f64_from_u64(gone));
         }
         let Some((_, off)) = bursts else { return Ok(()) };
         begin = next + Duration::from_secs_f64(off.sample(&mut stream));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In datagrams of any length, and around the turns of short numbers.
+    #[test]
+    fn numbers_go_there_and_back() {
+        for length in 1..20 {
+            let mut datagram = vec![0xEE; length];
+            for number in [0, 1, 127, 255, 256, 65_535, 65_600, 1 << 40] {
+                put_number(&mut datagram, number);
+                for expected in [number, number + 1, number + 90, number.saturating_sub(90)] {
+                    assert_eq!(number_in(&datagram, expected), number, "{length} {expected}");
+                }
+            }
+        }
     }
 }

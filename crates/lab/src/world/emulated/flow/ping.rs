@@ -1,5 +1,6 @@
 //! Echo requests, as UDP datagrams that the other end sends back.
 
+use std::collections::VecDeque;
 use std::io;
 
 use tfrc_emu::NodeSpace;
@@ -10,6 +11,9 @@ use tokio::net::UdpSocket;
 use super::datagrams::HEADERS;
 use super::{Course, End};
 use tfrc_scenario::PingFlow;
+
+/// Requests that are remembered until their answers come, at most.
+const UNANSWERED: usize = 1 << 16;
 
 /// Starts the end that answers, and the one that asks at its time.
 pub(super) fn start(
@@ -43,6 +47,8 @@ async fn ask(flow: PingFlow, course: Course) -> io::Result<()> {
     let (mut timer, mut next) = (Timer::new(course.clock)?, course.start);
     timer.arm(Some(next))?;
     let mut room = vec![0; 1 << 16];
+    // When the requests were sent that have no answer so far, the newest last.
+    let mut unanswered = VecDeque::new();
     loop {
         tokio::select! {
             rung = timer.expired() => {
@@ -54,6 +60,10 @@ async fn ask(flow: PingFlow, course: Course) -> io::Result<()> {
                 if let Some(time) = data.first_chunk_mut::<8>() {
                     *time = now.as_nanos().to_be_bytes();
                 }
+                if unanswered.len() == UNANSWERED {
+                    unanswered.pop_front();
+                }
+                unanswered.push_back(now);
                 // An interface without room has lost it, as the network may.
                 drop(socket.send(&data).await);
                 next += flow.interval;
@@ -63,6 +73,9 @@ async fn ask(flow: PingFlow, course: Course) -> io::Result<()> {
                 let length = got?;
                 let sent = room.get(..length).and_then(|data| data.first_chunk::<8>());
                 let Some(sent) = sent.map(|time| Instant::from_nanos(u64::from_be_bytes(*time))) else { continue };
+                // A second answer, to a request or an answer of which the network made copies.
+                let Ok(place) = unanswered.binary_search(&sent) else { continue };
+                unanswered.remove(place);
                 let rtt = course.clock.now().saturating_since(sent);
                 course.state.update(|figures| {
                     figures.progress.rtt.add(rtt.as_secs_f64());
