@@ -79,7 +79,7 @@ impl Case {
     }
 
     fn sender_and_receiver(&self) -> f64 {
-        let sent = Cell::new(0);
+        let sent = Cell::new(0u64);
         let rule = |_| {
             sent.set(sent.get() + 1);
             Fate::drop_if(sent.get().is_multiple_of(LOST))
@@ -94,7 +94,7 @@ impl Case {
     }
 
     fn dccp(&self) -> f64 {
-        let sent = Cell::new(0);
+        let sent = Cell::new(0u64);
         let rule = move |flight: &tfrc_testkit::Flight| {
             if flight.from == Side::Server || !flight.kind.carries_datagram() {
                 return Fate::Deliver;
