@@ -183,7 +183,7 @@ impl Bridge {
     ) -> io::Result<Fidelity> {
         // Without slack the kernel wakes within some tens of microseconds.
         let _ = nix::sys::prctl::set_timerslack(1);
-        system::run_first();
+        system::run_first(system::First::Engine);
         if !self.capture.is_empty() {
             LinkCapture::begin(&mut self.engine);
         }

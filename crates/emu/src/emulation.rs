@@ -14,7 +14,8 @@ use tfrc_sim::{LinkId, LinkSpec, Network, NoAgent, NodeId, Seed};
 use crate::bridge::{Bridge, FlowPath, Observer};
 use crate::capture::LinkCapture;
 use crate::sandbox::{mount_memory, replace_file, unmount};
-use crate::space::{NodeSpace, await_running, wire};
+use crate::space::{NodeSpace, Priority, await_running, wire};
+use crate::starvation::{KernelThreads, StarvationMeter, WaitingThread};
 use crate::{Fidelity, SandboxError};
 
 /// How a node's namespace is joined to the engine.
@@ -45,6 +46,10 @@ pub struct Plan<'a> {
     pub wire: WireKind,
     /// Links whose packets are captured.
     pub capture: LinkCapture,
+    /// The place of what runs at the nodes.
+    pub priority: Priority,
+    /// The kernel's threads whose waiting is measured.
+    pub kernel: KernelThreads,
 }
 
 /// Most nodes that become namespaces.
@@ -54,6 +59,7 @@ pub const MOST_NODES: usize = 250;
 pub struct Emulation {
     nodes: Vec<NodeSpace>,
     bridge: Bridge,
+    kernel: KernelThreads,
 }
 
 impl std::fmt::Debug for Emulation {
@@ -76,7 +82,7 @@ impl Emulation {
         let (mut nodes, mut places) = (Vec::new(), Vec::new());
         for ((name, node), number) in plan.nodes.iter().zip(1u8..) {
             let address = Ipv4Addr::new(10, 77, 0, number);
-            let space = NodeSpace::new(name, address)?;
+            let space = NodeSpace::new(name, address, plan.priority)?;
             places.push((*node, address, wire(&space, number, plan.wire)?));
             nodes.push(space);
         }
@@ -98,7 +104,7 @@ impl Emulation {
         engine.keep_drops();
         let bridge =
             Bridge::new(engine, plan.wire, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
-        Ok(Self { nodes, bridge: bridge.with_times(times) })
+        Ok(Self { nodes, bridge: bridge.with_times(times), kernel: plan.kernel })
     }
 
     /// The namespaces, in the order of the plan.
@@ -110,11 +116,12 @@ impl Emulation {
     /// Lets the network's time begin. `observer` is called on the engine's thread.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system gives no threads.
     pub fn start<O: Observer + 'static>(self, mut observer: O) -> io::Result<RunningEmulation<O>> {
         let stop = Arc::new(AtomicBool::new(false));
         let clock = Clock::start();
-        let Self { nodes, bridge } = self;
+        let Self { nodes, bridge, kernel } = self;
+        let starvation = StarvationMeter::start(kernel)?;
         let thread = std::thread::Builder::new().name("tfrc-engine".to_owned()).spawn({
             let stop = Arc::clone(&stop);
             move || {
@@ -122,7 +129,7 @@ impl Emulation {
                 Ok((fidelity, observer))
             }
         })?;
-        Ok(RunningEmulation { nodes, clock, stop, thread })
+        Ok(RunningEmulation { nodes, clock, stop, thread, starvation })
     }
 }
 
@@ -134,6 +141,7 @@ pub struct RunningEmulation<O> {
     clock: Clock,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<io::Result<(Fidelity, O)>>,
+    starvation: StarvationMeter,
 }
 
 impl<O> RunningEmulation<O> {
@@ -155,13 +163,18 @@ impl<O> RunningEmulation<O> {
         self.thread.is_finished()
     }
 
-    /// Stops the network: what was measured of the machine, and the observer.
+    /// Stops the network: what was measured of the machine, the observer, and the threads at the
+    /// nodes.
     ///
     /// # Errors
     /// The fault that made the engine stop earlier, or a capture that could not be written.
-    pub fn stop(self) -> io::Result<(Fidelity, O)> {
+    pub fn stop(self) -> io::Result<(Fidelity, O, Vec<WaitingThread>)> {
+        let (starvation, threads) = self.starvation.stop();
         self.stop.store(true, Ordering::Release);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the engine's thread has panicked")))
+        let ended = self.thread.join();
+        let (fidelity, observer) =
+            ended.unwrap_or_else(|_| Err(io::Error::other("the engine's thread has panicked")))?;
+        Ok((Fidelity { starvation, ..fidelity }, observer, threads))
     }
 }
 

@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use tfrc_sim::LinkId;
 use tfrc_units::{Duration, Instant};
 
+use crate::starvation::Starvation;
+
 /// Errors of an emulation, all made by the machine and not by the network.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Fidelity {
@@ -29,6 +31,8 @@ pub struct Fidelity {
     /// Shortest round trip over the routes that packets took: the delays of their links and the
     /// time of 1500 bytes on each, there and back. `None`: there were no packets.
     pub shortest_round_trip: Option<Duration>,
+    /// Processor time that programs and the kernel did not get.
+    pub starvation: Starvation,
 }
 
 /// Measurement of a [`Fidelity`].
@@ -100,6 +104,7 @@ impl FidelityMeter {
             overruns: self.overruns,
             packets: self.delay.len(),
             shortest_round_trip: None,
+            starvation: Starvation::default(),
         }
     }
 }

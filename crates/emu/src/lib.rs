@@ -27,6 +27,8 @@ pub mod sandbox;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod space;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
+mod starvation;
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
 mod system;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub mod tcp_info;
@@ -42,7 +44,9 @@ pub use fidelity::Fidelity;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use sandbox::SandboxError;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
-pub use space::NodeSpace;
+pub use space::{NodeSpace, Priority};
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
+pub use starvation::{KernelThreads, Starvation, WaitingThread};
 
 pub use control::Control;
 pub use monitor::{Direction, Monitor, Snapshot};

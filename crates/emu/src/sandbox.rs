@@ -18,6 +18,8 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getegid, geteuid, sethostname};
 use thiserror::Error;
 
+use crate::starvation::KernelThreads;
+
 /// The reason why a world of its own cannot be had here.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -144,12 +146,12 @@ impl Foreground for rustix::fd::BorrowedFd<'_> {
 }
 
 /// Makes the new namespaces a place to live in, as process 1: it ends with its parent, mounts are
-/// its own, `/proc` shows its processes.
+/// its own, `/proc` shows its processes. Returns the kernel's threads, which nothing in there shows.
 ///
 /// # Errors
 /// [`SandboxError::SetUp`]; also if this is not process 1, for then the processes of the run would
 /// outlive it.
-pub fn settle() -> Result<(), SandboxError> {
+pub fn settle() -> Result<KernelThreads, SandboxError> {
     let system = |what: &str| {
         let what = what.to_owned();
         move |error: nix::Error| SandboxError::SetUp { what, source: error.into() }
@@ -163,11 +165,12 @@ pub fn settle() -> Result<(), SandboxError> {
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
         .map_err(system("mounts of its own"))?;
+    let kernel = KernelThreads::open();
     // Where a container hides parts of /proc it cannot be mounted again: tools then show processes
     // outside, which does no harm.
     let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none);
     let _ = sethostname("tfrc-emu");
-    Ok(())
+    Ok(kernel)
 }
 
 /// Has this process killed when the thread that started it ends.

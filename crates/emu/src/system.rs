@@ -56,14 +56,32 @@ pub(crate) fn lost_frames(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(stats.tp_drops)
 }
 
-/// Puts the calling thread before all threads of usual priority, if the system allows it: root of
-/// the first user namespace may, others mostly not.
-pub(crate) fn run_first() {
-    let parameter = libc::sched_param { sched_priority: 1 };
+/// Places before all threads of usual priority, the later first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum First {
+    /// Threads and programs at the nodes.
+    Programs = 1,
+    /// The engine, which has the time of every packet.
+    Engine = 2,
+}
+
+/// Puts the calling thread, and what it starts, before all threads of usual priority; returns true
+/// if the system allows it: root of the first user namespace may, others mostly not.
+///
+/// A thread that then runs for [`LONGEST_RUN`] without a wait ends its process by SIGXCPU, so that
+/// a mistake does not take the machine.
+pub(crate) fn run_first(place: First) -> bool {
+    let limit = rustix::process::Rlimit { current: Some(LONGEST_RUN), maximum: Some(2 * LONGEST_RUN) };
+    // A smaller limit that stands already is as good.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Rttime, limit);
+    let parameter = libc::sched_param { sched_priority: place as c_int };
     // SAFETY: the parameter lives until the call returns; 0 is the calling thread. A refusal
     // changes nothing.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameter) };
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameter) == 0 }
 }
+
+/// Longest time that a thread before all others runs without a wait, microseconds.
+const LONGEST_RUN: u64 = 2_000_000;
 
 /// Opens a TUN interface of the network namespace of the calling thread: whole IP packets, nothing
 /// before them. The interface is gone when the descriptor is closed.

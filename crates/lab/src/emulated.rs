@@ -5,7 +5,7 @@
 //! types cross the boundary of the process as JSON.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -69,6 +69,20 @@ pub struct EmulatedRun {
     pub fidelity: Fidelity,
     /// The kernel that the run had.
     pub kernel: KernelNotes,
+    /// The threads that ran the flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<NodeThread>,
+}
+
+/// A thread or a program at a node of an emulated network, and how it got the processor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeThread {
+    /// Name of the thread: `node NAME` for all flows at a node, or that of a program.
+    pub name: String,
+    /// Time that it ran, seconds.
+    pub ran_s: f64,
+    /// Time that it was ready to run and others had the processor, seconds.
+    pub waited_s: f64,
 }
 
 /// Distance between the emulated network and the one that the scenario describes.
@@ -98,6 +112,16 @@ pub struct Fidelity {
     pub shortest_round_trip_s: Option<f64>,
     /// Delay of the slowest source of datagrams behind its times at the end, seconds.
     pub source_behind_s: f64,
+    /// Greatest share of the run for which a thread or program at a node was ready to run and others
+    /// had the processor. `None` where the system does not count, as in the two below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs_waited: Option<f64>,
+    /// The same of the kernel's threads that do the network's work (`ksoftirqd`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_waited: Option<f64>,
+    /// Share of the processors' time that a hypervisor gave to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
     /// Most bytes by which a datagram of a TFRC flow was shorter than its file asks, as a packet of
     /// DCCP over UDP takes no longer one. Not a reason to refuse the run.
     pub shortened_bytes: u32,
@@ -116,17 +140,24 @@ pub struct FidelityLimits {
     pub own_drops: u64,
     /// Greatest [`Fidelity::source_behind_s`].
     pub source_behind_s: f64,
+    /// Greatest [`Fidelity::programs_waited`] and [`Fidelity::kernel_waited`].
+    pub waited: f64,
+    /// Greatest [`Fidelity::stolen`].
+    pub stolen: f64,
 }
 
 impl FidelityLimits {
     /// The limits of every emulated run: rates within 1 %, delays within 0.5 ms in the median and
-    /// 2 ms in the 99th percentile, no packet lost by the emulator, sources within 0.1 s.
+    /// 2 ms in the 99th percentile, no packet lost by the emulator, sources within 0.1 s, nobody at
+    /// a node or in the kernel without a processor for more than 5 % of the time, and 2 % stolen.
     pub const ALL: Self = Self {
         rate_error: 0.01,
         delay_error_p50_s: 0.0005,
         delay_error_p99_s: 0.002,
         own_drops: 0,
         source_behind_s: 0.1,
+        waited: 0.05,
+        stolen: 0.02,
     };
 
     /// The limits of a network with this shortest round trip: of [`Self::ALL`], and 5 % of the
@@ -175,6 +206,15 @@ impl Fidelity {
                 self.source_behind_s, limits.source_behind_s
             ));
         }
+        for (who, share, limit) in [
+            ("a program at a node waited for a processor for", self.programs_waited, limits.waited),
+            ("the kernel's threads waited for a processor for", self.kernel_waited, limits.waited),
+            ("a hypervisor took", self.stolen, limits.stolen),
+        ] {
+            if let Some(share) = share.filter(|share| is_beyond(*share, limit)) {
+                list.push(format!("{who} {:.1} % of the time, of {:.0} %", share * 100.0, limit * 100.0));
+            }
+        }
         list
     }
 
@@ -182,11 +222,12 @@ impl Fidelity {
     #[must_use]
     pub fn worst(self, other: Self) -> Self {
         let greater = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
+        let greatest = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => Some(greater(a, b)),
+            (a, b) => a.or(b),
+        };
         Self {
-            rate_error: match (self.rate_error, other.rate_error) {
-                (Some(a), Some(b)) => Some(greater(a, b)),
-                (a, b) => a.or(b),
-            },
+            rate_error: greatest(self.rate_error, other.rate_error),
             delay_error_p50_s: greater(self.delay_error_p50_s, other.delay_error_p50_s),
             delay_error_p99_s: greater(self.delay_error_p99_s, other.delay_error_p99_s),
             wakeup_p50_s: greater(self.wakeup_p50_s, other.wakeup_p50_s),
@@ -198,8 +239,39 @@ impl Fidelity {
                 (a, b) => a.or(b),
             },
             source_behind_s: greater(self.source_behind_s, other.source_behind_s),
+            programs_waited: greatest(self.programs_waited, other.programs_waited),
+            kernel_waited: greatest(self.kernel_waited, other.kernel_waited),
+            stolen: greatest(self.stolen, other.stolen),
             shortened_bytes: self.shortened_bytes.max(other.shortened_bytes),
         }
+    }
+
+    /// The fidelity in a line, for a person.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let rate = self
+            .rate_error
+            .map_or("no link was busy".to_owned(), |error| format!("rate off by {:.3} %", error * 100.0));
+        let mut words = format!(
+            "fidelity: {rate}, delays late by {:.3} ms (99th percentile {:.3} ms), woken late by {:.3} ms ({:.3} ms), \
+             {} packets lost by the emulator",
+            self.delay_error_p50_s * 1e3,
+            self.delay_error_p99_s * 1e3,
+            self.wakeup_p50_s * 1e3,
+            self.wakeup_p99_s * 1e3,
+            self.own_drops,
+        );
+        let shares = [("programs", self.programs_waited), ("kernel", self.kernel_waited)];
+        for (who, share) in shares.into_iter().filter_map(|(who, share)| Some((who, share?))) {
+            let _ = write!(words, ", {who} waited for a processor {:.1} %", share * 100.0);
+        }
+        if let Some(share) = self.stolen {
+            let _ = write!(words, ", {:.1} % stolen", share * 100.0);
+        }
+        if self.shortened_bytes > 0 {
+            let _ = write!(words, ", datagrams of TFRC up to {} bytes shorter than asked", self.shortened_bytes);
+        }
+        words
     }
 
     /// Returns true if the run keeps every limit.
@@ -241,6 +313,9 @@ mod tests {
             (Fidelity { delay_error_p50_s: f64::NAN, ..good }, "median"),
             (Fidelity { own_drops: 1, ..good }, "1 packets lost by the emulator"),
             (Fidelity { source_behind_s: 9.5, ..good }, "9.50 s behind its times of 0.1 s"),
+            (Fidelity { programs_waited: Some(0.24), ..good }, "a program at a node waited for a processor for 24.0 %"),
+            (Fidelity { kernel_waited: Some(0.051), ..good }, "the kernel's threads waited for a processor for 5.1 %"),
+            (Fidelity { stolen: Some(0.03), ..good }, "a hypervisor took 3.0 % of the time, of 2 %"),
             // 0.2 ms are fine on a long path, and a tenth of a round trip of 2 ms.
             (
                 Fidelity { delay_error_p50_s: 0.0002, delay_error_p99_s: 0.0004, ..short },
@@ -267,10 +342,12 @@ mod tests {
             recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),
             fidelity: Fidelity { rate_error: Some(0.1 + 0.2), ..Fidelity::default() },
             kernel: KernelNotes { release: "6".to_owned(), ..KernelNotes::default() },
+            threads: vec![NodeThread { name: "node a".to_owned(), ran_s: 0.5, waited_s: 0.25 }],
         };
         let written = serde_json::to_string(&run).expect("written");
         let read: EmulatedRun = serde_json::from_str(&written).expect("read");
         assert_eq!((read.fidelity, &read.kernel), (run.fidelity, &run.kernel));
+        assert_eq!(read.threads, run.threads);
         assert_eq!(serde_json::to_string(&read).expect("written"), written);
         let (a, b) = (&run.recording, &read.recording);
         assert_eq!((&a.outcome, a.from, a.to), (&b.outcome, b.from, b.to));

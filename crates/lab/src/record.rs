@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc::guard::Trip;
 
+use crate::emulated::Fidelity;
 use crate::agent::Delays;
 use crate::note::Note;
 use crate::{Completion, GroupOutcome, LinkOutcome};
@@ -413,6 +414,9 @@ pub struct Summary {
     /// The entries of the scenario with several flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupOutcome>,
+    /// Distance of an emulated network from the one described; left out elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Fidelity>,
     /// Reasons to read the figures of a simulation with care; left out without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,

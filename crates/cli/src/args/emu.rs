@@ -35,11 +35,15 @@ pub struct EmuArgs {
     /// How the nodes are joined to the network
     #[arg(long, value_enum, default_value = "veth")]
     pub wire: WireArg,
+    /// Let the programs at the nodes run before all others, as the scenario's own flows do; one
+    /// that computes for two seconds without a wait is ended (SIGXCPU)
+    #[arg(long)]
+    pub first: bool,
     /// Capture the packets that join the queue of a link; may be given several times
     #[arg(long, num_args = 2, value_names = ["LINK", "FILE"])]
     pub pcap: Vec<String>,
     /// Read a job of `tfrc reproduce` from standard input, write its result to standard output
-    #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "pcap", "report", "series"])]
+    #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "first", "pcap", "report", "series"])]
     pub job: bool,
     /// Live view.
     #[command(flatten)]

@@ -15,6 +15,18 @@ use tokio::sync::oneshot;
 pub(crate) use wiring::{Wire, await_running, wire};
 
 use crate::SandboxError;
+use crate::system::{self, First};
+
+/// Place of the threads and programs at nodes among all of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Priority {
+    /// Before others, and after the engine alone, where the system allows it (`SCHED_RR`): what the
+    /// machine does besides does not change what they do.
+    First,
+    /// As all programs.
+    #[default]
+    Usual,
+}
 
 /// A node's network namespace. A thread lives in it and runs the tasks given to it, so that their
 /// sockets, and the processes that they start, are in it too. Dropping it ends the thread; tasks
@@ -31,12 +43,12 @@ pub struct NodeSpace {
 
 impl NodeSpace {
     /// Makes a namespace with nothing in it but a loopback interface that is down.
-    pub(crate) fn new(name: &str, address: Ipv4Addr) -> Result<Self, SandboxError> {
+    pub(crate) fn new(name: &str, address: Ipv4Addr, priority: Priority) -> Result<Self, SandboxError> {
         let set_up = || SandboxError::set_up(format!("network namespace of {name}"));
         let (end, ended) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
-        let thread = std::thread::Builder::new().name(format!("node {name}"));
-        let thread = thread.spawn(move || match open() {
+        let thread = std::thread::Builder::new().name(format!("{}{name}", crate::starvation::NODE));
+        let thread = thread.spawn(move || match open(priority) {
             Err(error) => drop(tell.send(Err(error))),
             Ok((runtime, namespace)) => {
                 let told = tell.send(Ok((runtime.handle().clone(), namespace)));
@@ -107,9 +119,13 @@ impl Drop for NodeSpace {
 }
 
 /// Makes the namespace of the calling thread, and a runtime in it.
-fn open() -> io::Result<(tokio::runtime::Runtime, File)> {
+fn open(priority: Priority) -> io::Result<(tokio::runtime::Runtime, File)> {
     // The usual priority again, for what runs at the node.
     let _ = rustix::process::setpriority_process(None, 0);
+    if priority == Priority::First {
+        // Where it is not allowed, the time that they wait shows what came of it.
+        system::run_first(First::Programs);
+    }
     unshare(CloneFlags::CLONE_NEWNET)?;
     let namespace = File::open("/proc/thread-self/ns/net")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

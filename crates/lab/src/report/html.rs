@@ -103,6 +103,9 @@ fn header(run: &RunRecords) -> Markup {
         header {
             p.kind { (run.title) }
             h1 { (run.headline()) }
+            @if let Some(fidelity) = run.summary.as_ref().and_then(|summary| summary.fidelity) {
+                p.hint { (fidelity.words()) }
+            }
             @for note in run.summary.iter().flat_map(|summary| &summary.notes) { p.hint { (note.to_string()) } }
             @for sentence in run.summary.iter().flat_map(|summary| &summary.flows).filter_map(against::sentence).take(MOST_SENTENCES) {
                 p.hint { (sentence) }

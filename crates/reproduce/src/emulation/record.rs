@@ -19,7 +19,15 @@ const FIDELITY: &str = "fidelity.";
 /// A part of [`Fidelity`]: its name, and where it is.
 type Part = (&'static str, fn(&mut Fidelity) -> &mut f64);
 
-/// The parts of [`Fidelity`] that are always known; `rate_error` and the counts stand apart.
+/// The parts of [`Fidelity`] that a run may not have.
+const MEASURED: [(&str, fn(&mut Fidelity) -> &mut Option<f64>); 4] = [
+    ("rate_error", |fidelity| &mut fidelity.rate_error),
+    ("programs_waited", |fidelity| &mut fidelity.programs_waited),
+    ("kernel_waited", |fidelity| &mut fidelity.kernel_waited),
+    ("stolen", |fidelity| &mut fidelity.stolen),
+];
+
+/// The parts that are always known; the counts stand apart.
 const PARTS: [Part; 4] = [
     ("delay_error_p50_s", |fidelity| &mut fidelity.delay_error_p50_s),
     ("delay_error_p99_s", |fidelity| &mut fidelity.delay_error_p99_s),
@@ -117,8 +125,11 @@ impl EmulatedTable {
         let Ok(runs) = runs.parse::<u32>() else { return Some(runs.clone()) };
         if let Some(part) = column.strip_prefix(FIDELITY) {
             let fidelity = self.fidelity.entry((row.clone(), run.clone())).or_default();
+            if let Some((_, place)) = MEASURED.iter().find(|(name, _)| *name == part) {
+                *place(fidelity) = mean;
+                return None;
+            }
             match (part, PARTS.iter().find(|(name, _)| *name == part), mean) {
-                ("rate_error", _, mean) => fidelity.rate_error = mean,
                 ("own_drops", _, Some(mean)) => fidelity.own_drops = tfrc_units::u64_from_f64(mean),
                 ("overruns", _, Some(mean)) => fidelity.overruns = tfrc_units::u64_from_f64(mean),
                 (_, Some((_, place)), Some(mean)) => *place(fidelity) = mean,
@@ -179,15 +190,12 @@ fn number_text(x: Option<f64>) -> String {
 }
 
 /// The parts of a fidelity by their names.
-fn fidelity_of(mut fidelity: Fidelity) -> [(&'static str, Option<f64>); 7] {
-    let [a, b, c, d] = PARTS.map(|(name, place)| (name, Some(*place(&mut fidelity))));
-    [
-        ("rate_error", fidelity.rate_error),
-        a,
-        b,
-        c,
-        d,
+fn fidelity_of(mut fidelity: Fidelity) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+    let known = PARTS.map(|(name, place)| (name, Some(*place(&mut fidelity))));
+    let measured = MEASURED.map(|(name, place)| (name, *place(&mut fidelity)));
+    let counts = [
         ("own_drops", Some(fidelity.own_drops as f64)),
         ("overruns", Some(fidelity.overruns as f64)),
-    ]
+    ];
+    measured.into_iter().chain(known).chain(counts)
 }

@@ -56,6 +56,7 @@ fn made_up(job: &EmulationJob) -> EmulatedRun {
         recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),
         fidelity: Fidelity { rate_error: Some(0.001), ..Fidelity::default() },
         kernel: KernelNotes { release: "6.1.0-test".to_owned(), notes },
+        threads: Vec::new(),
     }
 }
 

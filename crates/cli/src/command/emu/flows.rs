@@ -7,7 +7,7 @@ use std::io;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_lab::Outcome;
-use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes};
+use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes, NodeThread};
 use tfrc_lab::record::{Interval, Record, Role, Summary};
 use tfrc_lab::recording::Keep;
 use tfrc_lab::watch::{Look, Watch};
@@ -35,6 +35,8 @@ pub(crate) struct EmuDocument {
     invalid: Vec<String>,
     /// The kernel and its TCP.
     kernel: KernelNotes,
+    /// The threads that ran the flows, one for each node.
+    threads: Vec<NodeThread>,
 }
 
 /// Runs the flows of the scenario and prints what they got.
@@ -66,19 +68,20 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     let mut ended = || keys.as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
     let goes_on = &mut || !interrupt.is_wished() && !ended() && told.borrow().is_ok();
     let run = emulated.run(&mut [watch], goes_on);
-    let EmulatedRun { recording, fidelity, kernel } = run.map_err(broken)?;
+    let EmulatedRun { recording, fidelity, kernel, threads } = run.map_err(broken)?;
     let told = told.into_inner();
     let outcome = recording.outcome;
     let summary = Summary {
         duration_s: outcome.measured_s,
         flows: outcome.flows.clone(),
         links: outcome.links.clone(),
+        fidelity: Some(fidelity),
         ..Summary::default()
     };
     let invalid = fidelity.violations();
     let finished = reporter.finish(summary, |format| match format {
         Format::Json => {
-            let document = EmuDocument { outcome, fidelity, invalid: invalid.clone(), kernel };
+            let document = EmuDocument { outcome, fidelity, invalid: invalid.clone(), kernel, threads };
             format!("{}\n", document::text(&document))
         }
         _ => {
@@ -128,26 +131,5 @@ const SHOWN: usize = 4;
 
 /// Fidelity and kernel of a run.
 fn words(fidelity: &Fidelity, kernel: &KernelNotes) -> String {
-    format!("{}\nkernel: Linux {}", fidelity_words(fidelity), kernel.release)
-}
-
-/// Fidelity of a run in a line.
-pub(super) fn fidelity_words(fidelity: &Fidelity) -> String {
-    let rate = fidelity
-        .rate_error
-        .map_or("no link was busy".to_owned(), |error| format!("rate off by {:.3} %", error * 100.0));
-    let Fidelity { delay_error_p50_s, delay_error_p99_s, wakeup_p50_s, wakeup_p99_s, own_drops, .. } =
-        fidelity;
-    let shortened = match fidelity.shortened_bytes {
-        0 => String::new(),
-        bytes => format!(", datagrams of TFRC up to {bytes} bytes shorter than asked"),
-    };
-    format!(
-        "fidelity: {rate}, delays late by {:.3} ms (99th percentile {:.3} ms), woken late by {:.3} ms ({:.3} ms), \
-         {own_drops} packets lost by the emulator{shortened}",
-        delay_error_p50_s * 1e3,
-        delay_error_p99_s * 1e3,
-        wakeup_p50_s * 1e3,
-        wakeup_p99_s * 1e3,
-    )
+    format!("{}\nkernel: Linux {}", fidelity.words(), kernel.release)
 }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use tfrc_emu::{KernelThreads, Priority};
 use tfrc_lab::emulated::EmulationJob;
 use tfrc_lab::recording::Keep;
 use tfrc_lab::world::emulated::{Emulated, Setup};
@@ -20,7 +21,7 @@ const LONGEST: u64 = 64 << 20;
 ///
 /// # Errors
 /// [`Failure`] for a job that cannot be read or run.
-pub(super) fn run() -> Result<(), Failure> {
+pub(super) fn run(kernel: KernelThreads) -> Result<(), Failure> {
     let mut text = String::new();
     let given = std::io::stdin().take(LONGEST).read_to_string(&mut text);
     given.map_err(|error| Failure::io(&"standard input", &error))?;
@@ -36,7 +37,8 @@ pub(super) fn run() -> Result<(), Failure> {
     scenario.seed = Seed(job.seed);
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let keep = Keep { looks: job.looks, link_flows: job.link_flows, ..Keep::NOTHING };
-    let emulated = Emulated::set_up(&scenario, Setup::default(), keep).map_err(broken)?;
+    let setup = Setup { priority: Priority::First, kernel, ..Setup::default() };
+    let emulated = Emulated::set_up(&scenario, setup, keep).map_err(broken)?;
     let run = emulated.run(&mut [], &mut || !interrupt.is_wished()).map_err(broken)?;
     if interrupt.is_wished() {
         return Err(Failure::Session);

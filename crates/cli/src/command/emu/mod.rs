@@ -6,11 +6,12 @@ mod programs;
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 pub(crate) use flows::EmuDocument;
-use tfrc_emu::{LinkCapture, SandboxError, WireKind, sandbox};
+use tfrc_emu::{KernelThreads, LinkCapture, Priority, SandboxError, WireKind, sandbox};
 use tfrc_lab::world::emulated::{Emulated, EmulationError, Setup};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Scenario, World};
@@ -46,21 +47,28 @@ pub fn run(args: &EmuArgs) -> Result<(), Failure> {
         Some(0) => Ok(()),
         // It has said why.
         Some(code) => std::process::exit(code),
+        None if status.signal() == Some(SIGXCPU) => Err(Failure::Run(
+            "a thread of the emulation ran for seconds without a wait: this machine is too slow for the network"
+                .to_owned(),
+        )),
         None => Err(Failure::Run(format!("the emulation was ended: {status}"))),
     }
 }
+
+/// The signal by which the system ends a process that goes before all others for too long.
+const SIGXCPU: i32 = 24;
 
 /// Runs as process 1 of the namespaces that [`run`] has made.
 ///
 /// # Errors
 /// As [`run`].
 pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
-    sandbox::settle().map_err(|error| refused(&error))?;
+    let kernel = sandbox::settle().map_err(|error| refused(&error))?;
     if args.job {
-        return job::run();
+        return job::run(kernel);
     }
     let wanted = Wanted::read(args)?;
-    let setup = wanted.setup()?;
+    let setup = wanted.setup(kernel)?;
     if wanted.commands.is_empty() {
         return flows::run(&wanted.scenario, setup, args);
     }
@@ -75,6 +83,7 @@ struct Wanted {
     scenario: Scenario,
     commands: Vec<AtNode>,
     wire: WireKind,
+    priority: Priority,
     captures: Vec<(LinkId, PathBuf)>,
 }
 
@@ -133,22 +142,27 @@ impl Wanted {
             WireArg::Veth => WireKind::Veth,
             WireArg::Tun => WireKind::Tun,
         };
+        // Programs of a user may be of any kind, and get the place that they have everywhere.
+        let priority = match commands.is_empty() || args.first {
+            true => Priority::First,
+            false => Priority::Usual,
+        };
         let captures = args.captures().map(|(link, file)| Ok((link_of(&scenario, link)?, file.into())));
         let captures = captures.collect::<Result<_, Failure>>()?;
-        Ok(Self { scenario, commands, wire, captures })
+        Ok(Self { scenario, commands, wire, priority, captures })
     }
 }
 
 impl Wanted {
     /// Opens what the emulation writes.
-    fn setup(&self) -> Result<Setup, Failure> {
+    fn setup(&self, kernel: KernelThreads) -> Result<Setup, Failure> {
         let mut capture = LinkCapture::default();
         for (link, path) in &self.captures {
             let told = |error| Failure::io(&path.display(), &error);
             let out = Box::new(BufWriter::new(File::create(path).map_err(told)?));
             capture.add(*link, out).map_err(told)?;
         }
-        Ok(Setup { wire: self.wire, capture })
+        Ok(Setup { wire: self.wire, capture, priority: self.priority, kernel })
     }
 }
 

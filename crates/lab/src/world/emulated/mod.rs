@@ -13,7 +13,10 @@ use std::sync::mpsc;
 
 use thiserror::Error;
 
-use tfrc_emu::{Emulation, LinkCapture, NodeSpace, RunningEmulation, SandboxError, WireKind};
+use tfrc_emu::{
+    Emulation, KernelThreads, LinkCapture, NodeSpace, Priority, RunningEmulation, SandboxError, WaitingThread,
+    WireKind,
+};
 use tfrc_scenario::{KernelTcp, Refusal, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
@@ -21,7 +24,7 @@ use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::{Progress, Stage, World, record};
-use crate::emulated::{EmulatedRun, Fidelity};
+use crate::emulated::{EmulatedRun, Fidelity, NodeThread};
 use crate::metric::BIN;
 use crate::recording::{Keep, LOOK, Looks, Recording};
 use crate::watch::Watch;
@@ -38,6 +41,10 @@ pub struct Setup {
     pub wire: WireKind,
     /// Captures of links.
     pub capture: LinkCapture,
+    /// The place of what runs at the nodes among all programs of the machine.
+    pub priority: Priority,
+    /// The kernel's threads whose waiting is measured ([`tfrc_emu::sandbox::settle`]).
+    pub kernel: KernelThreads,
 }
 
 /// The reason why a scenario could not be emulated to its end.
@@ -185,7 +192,7 @@ impl<'a> Emulated<'a> {
             return Err(wrong);
         }
         ends.iter().for_each(|(_, end)| end.abort());
-        let (fidelity, _) = running.stop().map_err(EmulationError::Engine)?;
+        let (fidelity, _, threads) = running.stop().map_err(EmulationError::Engine)?;
         let behind = states.iter().map(|state| state.get().behind).max().unwrap_or_default();
         let shortened = states.iter().map(|state| state.get().shortened).max().unwrap_or_default();
         let fidelity = Fidelity {
@@ -194,7 +201,9 @@ impl<'a> Emulated<'a> {
             ..fidelity.into()
         };
         let kernel = kernel::notes(kernels.iter().flatten());
-        Ok(EmulatedRun { recording: recording.ok_or(EmulationError::TooShort)?, fidelity, kernel })
+        let recording = recording.ok_or(EmulationError::TooShort)?;
+        let threads = threads.into_iter().map(NodeThread::from).collect();
+        Ok(EmulatedRun { recording, fidelity, kernel, threads })
     }
 
     /// Runs `programs`, which gets the namespaces of the nodes, and records the links meanwhile:
@@ -225,7 +234,7 @@ impl<'a> Emulated<'a> {
             Ok((programs.join(), recording))
         })
         .map_err(EmulationError::Engine)?;
-        let (fidelity, _) = running.stop().map_err(EmulationError::Engine)?;
+        let (fidelity, _, _) = running.stop().map_err(EmulationError::Engine)?;
         let given = given.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((given, recording.ok_or(EmulationError::TooShort)?, fidelity.into()))
     }
@@ -356,7 +365,16 @@ impl From<tfrc_emu::Fidelity> for Fidelity {
             overruns: fidelity.overruns,
             shortest_round_trip_s: fidelity.shortest_round_trip.map(Duration::as_secs_f64),
             source_behind_s: 0.0,
+            programs_waited: fidelity.starvation.programs,
+            kernel_waited: fidelity.starvation.kernel,
+            stolen: fidelity.starvation.stolen,
             shortened_bytes: 0,
         }
+    }
+}
+
+impl From<WaitingThread> for NodeThread {
+    fn from(WaitingThread { name, ran, waited }: WaitingThread) -> Self {
+        Self { name, ran_s: ran.as_secs_f64(), waited_s: waited.as_secs_f64() }
     }
 }

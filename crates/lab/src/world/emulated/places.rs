@@ -53,6 +53,8 @@ impl<'a> Places<'a> {
             hosts: self.hosts.clone(),
             wire: setup.wire,
             capture: setup.capture,
+            priority: setup.priority,
+            kernel: setup.kernel,
         }
     }
 
