@@ -75,10 +75,7 @@ impl Counters {
     }
 
     fn since(self, earlier: Self) -> Self {
-        Self {
-            ran: self.ran.saturating_sub(earlier.ran),
-            waited: self.waited.saturating_sub(earlier.waited),
-        }
+        Self { ran: self.ran.saturating_sub(earlier.ran), waited: self.waited.saturating_sub(earlier.waited) }
     }
 }
 
@@ -135,8 +132,9 @@ impl StarvationMeter {
             let kernel_waited =
                 kernel.waited().iter().zip(&before).map(|(now, before)| now.saturating_sub(*before)).max();
             let stolen = Ticks::now().zip(ticks).filter(|(now, then)| now.all > then.all);
-            let stolen =
-                stolen.map(|(now, then)| now.stolen.saturating_sub(then.stolen) as f64 / (now.all - then.all) as f64);
+            let stolen = stolen.map(|(now, then)| {
+                now.stolen.saturating_sub(then.stolen) as f64 / (now.all - then.all) as f64
+            });
             (Starvation { programs, kernel: kernel_waited.map(share), stolen }, threads)
         })?;
         Ok(Self { stop, thread })
@@ -232,7 +230,10 @@ mod tests {
     fn counters_of_a_thread_and_of_the_processors() {
         let counters = Counters::read("1500000000 250000000 37\n").expect("three numbers");
         assert_eq!((counters.ran.as_millis(), counters.waited.as_millis()), (1500, 250));
-        assert_eq!(counters.since(Counters { waited: Duration::from_millis(50), ..counters }).waited.as_millis(), 200);
+        assert_eq!(
+            counters.since(Counters { waited: Duration::from_millis(50), ..counters }).waited.as_millis(),
+            200
+        );
         for wrong in ["", "5", "a b c"] {
             assert_eq!(Counters::read(wrong), None, "{wrong}");
         }

@@ -269,7 +269,8 @@ impl Fidelity {
             let _ = write!(words, ", {:.1} % stolen", share * 100.0);
         }
         if self.shortened_bytes > 0 {
-            let _ = write!(words, ", datagrams of TFRC up to {} bytes shorter than asked", self.shortened_bytes);
+            let _ =
+                write!(words, ", datagrams of TFRC up to {} bytes shorter than asked", self.shortened_bytes);
         }
         words
     }
@@ -313,8 +314,14 @@ mod tests {
             (Fidelity { delay_error_p50_s: f64::NAN, ..good }, "median"),
             (Fidelity { own_drops: 1, ..good }, "1 packets lost by the emulator"),
             (Fidelity { source_behind_s: 9.5, ..good }, "9.50 s behind its times of 0.1 s"),
-            (Fidelity { programs_waited: Some(0.24), ..good }, "a program at a node waited for a processor for 24.0 %"),
-            (Fidelity { kernel_waited: Some(0.051), ..good }, "the kernel's threads waited for a processor for 5.1 %"),
+            (
+                Fidelity { programs_waited: Some(0.24), ..good },
+                "a program at a node waited for a processor for 24.0 %",
+            ),
+            (
+                Fidelity { kernel_waited: Some(0.051), ..good },
+                "the kernel's threads waited for a processor for 5.1 %",
+            ),
             (Fidelity { stolen: Some(0.03), ..good }, "a hypervisor took 3.0 % of the time, of 2 %"),
             // 0.2 ms are fine on a long path, and a tenth of a round trip of 2 ms.
             (

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc::guard::Trip;
 
-use crate::emulated::Fidelity;
 use crate::agent::Delays;
+use crate::emulated::Fidelity;
 use crate::note::Note;
 use crate::{Completion, GroupOutcome, LinkOutcome};
 

@@ -193,9 +193,7 @@ fn number_text(x: Option<f64>) -> String {
 fn fidelity_of(mut fidelity: Fidelity) -> impl Iterator<Item = (&'static str, Option<f64>)> {
     let known = PARTS.map(|(name, place)| (name, Some(*place(&mut fidelity))));
     let measured = MEASURED.map(|(name, place)| (name, *place(&mut fidelity)));
-    let counts = [
-        ("own_drops", Some(fidelity.own_drops as f64)),
-        ("overruns", Some(fidelity.overruns as f64)),
-    ];
+    let counts =
+        [("own_drops", Some(fidelity.own_drops as f64)), ("overruns", Some(fidelity.overruns as f64))];
     measured.into_iter().chain(known).chain(counts)
 }

@@ -58,7 +58,12 @@ pub(super) fn run(emulated: Emulated<'_>, commands: &[AtNode], args: &EmuArgs) -
     to_stderr(visible(&words(&recording)).trim_end());
     to_stderr(&fidelity.words());
     let Recording { outcome, .. } = recording;
-    let summary = Summary { duration_s: outcome.duration_s, links: outcome.links, fidelity: Some(fidelity), ..Summary::default() };
+    let summary = Summary {
+        duration_s: outcome.duration_s,
+        links: outcome.links,
+        fidelity: Some(fidelity),
+        ..Summary::default()
+    };
     let finished = reporter.finish(summary, |_| String::new());
     let invalid = fidelity.violations();
     if !invalid.is_empty() {

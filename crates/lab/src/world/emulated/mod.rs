@@ -14,8 +14,8 @@ use std::sync::mpsc;
 use thiserror::Error;
 
 use tfrc_emu::{
-    Emulation, KernelThreads, LinkCapture, NodeSpace, Priority, RunningEmulation, SandboxError, WaitingThread,
-    WireKind,
+    Emulation, KernelThreads, LinkCapture, NodeSpace, Priority, RunningEmulation, SandboxError,
+    WaitingThread, WireKind,
 };
 use tfrc_scenario::{KernelTcp, Refusal, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
