@@ -17,10 +17,10 @@ const COLUMNS: [&str; 7] = ["row", "run", "column", "mean", "ci95", "runs", "not
 const FIDELITY: &str = "fidelity.";
 
 /// A part of [`Fidelity`]: its name, and where it is.
-type Part = (&'static str, fn(&mut Fidelity) -> &mut f64);
+type Part<T> = (&'static str, fn(&mut Fidelity) -> &mut T);
 
 /// The parts of [`Fidelity`] that a run may not have.
-const MEASURED: [(&str, fn(&mut Fidelity) -> &mut Option<f64>); 4] = [
+const MEASURED: [Part<Option<f64>>; 4] = [
     ("rate_error", |fidelity| &mut fidelity.rate_error),
     ("programs_waited", |fidelity| &mut fidelity.programs_waited),
     ("kernel_waited", |fidelity| &mut fidelity.kernel_waited),
@@ -28,7 +28,7 @@ const MEASURED: [(&str, fn(&mut Fidelity) -> &mut Option<f64>); 4] = [
 ];
 
 /// The parts that are always known; the counts stand apart.
-const PARTS: [Part; 4] = [
+const PARTS: [Part<f64>; 4] = [
     ("delay_error_p50_s", |fidelity| &mut fidelity.delay_error_p50_s),
     ("delay_error_p99_s", |fidelity| &mut fidelity.delay_error_p99_s),
     ("wakeup_p50_s", |fidelity| &mut fidelity.wakeup_p50_s),
