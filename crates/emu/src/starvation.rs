@@ -248,7 +248,7 @@ mod tests {
         let node = std::thread::Builder::new().name(format!("{NODE}x")).spawn(move || {
             // Some work, so that it has run; and then there until it was seen.
             let sum = (0..1_000_000u64).fold(0, |sum: u64, n| sum.rotate_left(3) ^ n);
-            drop(stopped.recv());
+            let _ = stopped.recv();
             sum
         });
         let node = node.expect("a thread");
