@@ -4,11 +4,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::missing_panics_doc, reason = "a panic is what a fuzz target is for")]
 
+pub mod cache;
 pub mod connection;
 pub mod core;
 pub mod features;
+pub mod feedback;
 #[path = "../../crates/dccp/tests/operations/harness.rs"]
 mod harness;
+pub mod journal;
 pub mod options;
 pub mod packet;
 pub mod scenario;
@@ -17,10 +20,13 @@ pub mod scenario;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets; the directories of `corpus` are named so.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 9] = [
+    ("cache", cache::check),
     ("connection", connection::check),
     ("core", core::check),
     ("features", features::check),
+    ("feedback", feedback::check),
+    ("journal", journal::check),
     ("options", options::check),
     ("packet", packet::check),
     ("scenario", scenario::check),

@@ -1,0 +1,5 @@
+//! Fuzz target: files of the cache.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tfrc_fuzz::cache::check(data));
