@@ -11,7 +11,7 @@ pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
 
 /// The columns after the run, point, flow and link of a line: every key of
 /// an [`Interval`], in its order.
-pub const COLUMNS: [Column; 21] = [
+pub const COLUMNS: [Column; 24] = [
     ("t_s", |i| Some(i.t_s)),
     ("interval_s", |i| Some(i.interval_s)),
     ("sent_packets", |i| count(i.sent_packets)),
@@ -24,6 +24,9 @@ pub const COLUMNS: [Column; 21] = [
     ("goodput_bps", |i| i.goodput_bps),
     ("allowed_rate_bps", |i| i.allowed_rate_bps),
     ("target_rate_bps", |i| i.target_rate_bps),
+    ("encoder_fps", |i| i.encoder_fps),
+    ("encoder_rate_bps", |i| i.encoder_rate_bps),
+    ("encoder_speed", |i| i.encoder_speed),
     ("link_rate_bps", |i| i.link_rate_bps),
     ("loss_event_rate", |i| i.loss_event_rate),
     ("packet_loss_rate", |i| i.packet_loss_rate),

@@ -52,7 +52,7 @@ pub struct SendArgs {
     /// Never send faster; without it 50 Mbit/s, and no cap to this host
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
-    /// Application data in each packet; without it 1316B, or less where the path carries less
+    /// Data in each packet; without it 1316B, or less where the path carries less
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", value_parser = values::packet_size)]
     pub length: Option<u16>,
     /// Packets a second the application makes; else as many as allowed
@@ -70,7 +70,7 @@ pub struct SendArgs {
     /// Keep the queueing delay below this; without it the flow fills a drop-tail queue, as TCP does
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub max_queue_delay: Option<Duration>,
-    /// Keep the rate through silences of this time: 100ms for Wi-Fi and mobile links that pause
+    /// Keep the rate through silences of this time: 100ms for radio links
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub no_feedback_floor: Option<Duration>,
     /// A rate the network has promised, below which the flow does not go (gTFRC); usually with

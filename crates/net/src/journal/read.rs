@@ -133,18 +133,23 @@ impl<R: Read> Reader<R> {
         let mut head = [0; HEAD];
         self.fill(&mut head)?;
         let (kind, at, length) = parse_head(&head);
-        if length > MAX_BODY {
-            return Err(JournalError::Altered { block, offset });
+        let altered = JournalError::Altered { block, offset };
+        if length > MAX_BODY || (kind == END && length != END_BODY) {
+            return Err(altered);
         }
-        let mut body = vec![0; saturating::<usize>(length)];
-        self.fill(&mut body)?;
-        let mut check = [0; 8];
-        self.fill(&mut check)?;
-        if self.chain.next(&head, &body) != u64::from_le_bytes(check) {
-            return Err(JournalError::Altered { block, offset });
+        let (length, mut body) = (saturating::<usize>(length), Vec::new());
+        self.input.by_ref().take(saturating::<u64>(length + CHECK)).read_to_end(&mut body)?;
+        let Some(check) = body.get(length..).and_then(<[u8]>::first_chunk) else {
+            // A journal with its end has lost nothing: the length of this block is wrong.
+            return Err(if ends(&body) { altered } else { JournalError::CutOff { block, offset } });
+        };
+        let check = u64::from_le_bytes(*check);
+        body.truncate(length);
+        if self.chain.next(&head, &body) != check {
+            return Err(altered);
         }
         self.block += 1;
-        self.offset += saturating::<u64>(HEAD + body.len() + check.len());
+        self.offset += saturating::<u64>(HEAD + length + CHECK);
         Ok((kind, at, body))
     }
 
@@ -157,6 +162,18 @@ impl<R: Read> Reader<R> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Length of the body of the last block, the number of blocks.
+const END_BODY: u32 = 8;
+/// Length of a check value.
+const CHECK: usize = 8;
+
+/// Returns true if these bytes end with what looks like the last block of a whole journal.
+fn ends(bytes: &[u8]) -> bool {
+    let start = bytes.len().checked_sub(HEAD + saturating::<usize>(END_BODY) + CHECK);
+    let head = start.and_then(|start| bytes.get(start..)).and_then(<[u8]>::first_chunk);
+    head.is_some_and(|head| matches!(parse_head(head), (END, _, END_BODY)))
 }
 
 /// The version that the first line names, and the length of that line.
