@@ -17,7 +17,7 @@ const RFC8888: u8 = 11;
 /// A format, after its four bytes of header, by FMT.
 fn framed(format: u8, body: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x80 | format, 205];
-    let words = u16::try_from(body.len().div_ceil(4)).unwrap_or(u16::MAX);
+    let words: u16 = tfrc_units::saturating(body.len().div_ceil(4));
     packet.extend(words.to_be_bytes());
     packet.extend(body);
     packet.resize(4 + 4 * usize::from(words), 0);

@@ -14,10 +14,10 @@ use crate::quantities::{duration, rate};
 /// `segment_bytes` is the packet size expected before the first packet. `segment` is `"mean"` (the
 /// mean size of the packets sent counts, RFC 5348 §4.1) or `"fixed"` (`segment_bytes` counts).
 /// `cap_bps` is the application's own limit in bit/s, `max_queue_delay` the longest queueing delay
-/// that the flow may make, in seconds, at least 0.001. `no_feedback_floor`, in seconds, is the least
-/// time of the nofeedback timer, for paths that pause; `clock_grain`, in seconds, the grain of the
-/// clock that `now` comes from, measured if it is not given. `variant` is `"tfrc"` or `"tfrc-sp"`
-/// (RFC 4828, for small packets), `revision` a published TFRC such as `"rfc5348"`.
+/// that the flow may make, in seconds, at least 0.001. `no_feedback_floor`, in seconds, is the
+/// least time of the nofeedback timer, for paths that pause; `clock_grain`, in seconds, the grain
+/// of the clock that `now` comes from, measured if it is not given. `variant` is `"tfrc"` or
+/// `"tfrc-sp"` (RFC 4828, for small packets), `revision` a published TFRC such as `"rfc5348"`.
 /// `profile` is `"rfc5348"` or `"balanced"`, `friend` the TCP to be friendly to, `"reno"` or
 /// `"cubic"`; without it that of the profile.
 #[pyclass(frozen, from_py_object, module = "tfrc")]

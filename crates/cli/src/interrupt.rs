@@ -47,11 +47,11 @@ pub struct LastWords {
     pub config: ReporterConfig,
     /// The figures so far.
     pub summary: Summary,
-    /// What the run does when it is aborted.
+    /// The end of the run when it is aborted.
     pub farewell: Farewell,
 }
 
-/// What a run does when it is aborted.
+/// The end of a run when it is aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Farewell {
     /// It waits for [`Interrupt::aborted`], tells its peer, and ends by itself if that answers.
@@ -124,7 +124,8 @@ impl Interrupt {
         self.reached(Wish::End).await;
     }
 
-    /// Waits until the user aborts the run; at once if that was before. The process ends soon after.
+    /// Waits until the user aborts the run; at once if that was before. The process ends soon
+    /// after.
     pub async fn aborted(&mut self) {
         self.reached(Wish::Abort).await;
     }

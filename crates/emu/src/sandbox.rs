@@ -146,7 +146,8 @@ impl Foreground for rustix::fd::BorrowedFd<'_> {
 }
 
 /// Makes the new namespaces a place to live in, as process 1: it ends with its parent, mounts are
-/// its own, `/proc` shows its processes. Returns the kernel's threads, which nothing in there shows.
+/// its own, `/proc` shows its processes. Returns the kernel's threads, which nothing in there
+/// shows.
 ///
 /// # Errors
 /// [`SandboxError::SetUp`]; also if this is not process 1, for then the processes of the run would

@@ -43,7 +43,7 @@ impl KernelThreads {
 pub struct Starvation {
     /// Of the threads at the nodes the greatest share that one waited for a processor.
     pub programs: Option<f64>,
-    /// The same of the kernel's threads for the network.
+    /// The greatest share of one of the kernel's threads for the network.
     pub kernel: Option<f64>,
     /// The share of all processors that a hypervisor gave to others.
     pub stolen: Option<f64>,
@@ -203,9 +203,8 @@ impl Threads {
     }
 
     fn waiting(&self) -> impl Iterator<Item = WaitingThread> {
-        let nanos = |time: Duration| {
-            tfrc_units::Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-        };
+        let nanos =
+            |time: Duration| tfrc_units::Duration::from_nanos(tfrc_units::saturating(time.as_nanos()));
         self.seen.values().map(move |Seen { name, first, last }| {
             let Counters { ran, waited } = last.since(*first);
             WaitingThread { name: name.clone(), ran: nanos(ran), waited: nanos(waited) }

@@ -160,8 +160,8 @@ impl Adapter {
 
     /// A frame has come. If its CE count has risen, the highest packet it is first to acknowledge
     /// counts as marked: which ones were is not known, and all of a round-trip time are one loss
-    /// event anyway. If the counts of ECT have not risen, all of its packets were marked. Whether the counts can be true (RFC 9000 §13.4.2) is for the transport to
-    /// check before.
+    /// event anyway. If the counts of ECT have not risen, all of its packets were marked. Whether
+    /// the counts can be true (RFC 9000 §13.4.2) is for the transport to check before.
     pub fn on_ack<const N: usize>(
         &mut self,
         now: Instant,

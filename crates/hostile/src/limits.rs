@@ -60,7 +60,7 @@ fn whole(directory: &Path, source: &Path) -> usize {
     (1..=64).filter(|number| honest::equal(source, &directory.join(format!("in-{number}")))).count()
 }
 
-/// How many ended with each status.
+/// The number of those that ended with each status.
 fn counts(ends: &[Ended]) -> String {
     let ended = |code| ends.iter().filter(|end| end.is(code)).count();
     format!("{} of {} senders exit 0, {} exit 1", ended(0), ends.len(), ended(1))

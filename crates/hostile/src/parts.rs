@@ -1,5 +1,5 @@
-//! Who sends and who receives: two with the same part, receivers that are busy, strangers who come
-//! to a sender, and sources that end early.
+//! Parts of sender and receiver: two with the same part, receivers that are busy, strangers who
+//! come to a sender, and sources that end early.
 
 use std::fs;
 use std::path::Path;

@@ -112,11 +112,11 @@ pub struct Fidelity {
     pub shortest_round_trip_s: Option<f64>,
     /// Delay of the slowest source of datagrams behind its times at the end, seconds.
     pub source_behind_s: f64,
-    /// Greatest share of the run for which a thread or program at a node was ready to run and others
-    /// had the processor. `None` where the system does not count, as in the two below.
+    /// Greatest share of the run for which a thread or program at a node was ready to run and
+    /// others had the processor. `None` where the system does not count, as in the two below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs_waited: Option<f64>,
-    /// The same of the kernel's threads that do the network's work (`ksoftirqd`).
+    /// The greatest share of one of the kernel's threads that do the network's work (`ksoftirqd`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_waited: Option<f64>,
     /// Share of the processors' time that a hypervisor gave to others.

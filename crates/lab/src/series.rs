@@ -162,7 +162,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
         assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",19,20,21,congestion"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",22,23,24,congestion"), "{}", lines[1]);
         assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
     }
 }

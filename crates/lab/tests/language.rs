@@ -360,7 +360,7 @@ fn copies_are_no_goodput() {
     }
 }
 
-/// The same network whose way back makes copies too.
+/// The network with copies on the way back, too.
 fn with_way_back(text: &str) -> String {
     let back = "[[link]]\nname = \"back\"\nfrom = \"right\"\nto = \"left\"\nrate = \"2Mbit/s\"\n\
         delay = \"20ms\"\nduplicate = \"50%\"\n[[flow]]";

@@ -149,8 +149,8 @@ impl Connection {
         outcome
     }
 
-    /// The text of the peer's application ([`Options::greeting`](crate::Options::greeting)), safe to
-    /// show; `None` if it has none.
+    /// The text of the peer's application ([`Options::greeting`](crate::Options::greeting)), safe
+    /// to show; `None` if it has none.
     #[must_use]
     pub fn peer_greeting(&self) -> Option<String> {
         let state = self.shared.state();
@@ -164,9 +164,9 @@ impl Connection {
         state.machine.connection(self.id)?.peer_closing_text().map(str::to_owned)
     }
 
-    /// Sets the text, at most 200 bytes, that goes to the peer with our Close, or with the Reset that
-    /// ends the connection. The peer has it in [`Closed::text`](tfrc_dccp::Closed::text). If Close
-    /// has gone, it goes again.
+    /// Sets the text, at most 200 bytes, that goes to the peer with our Close, or with the Reset
+    /// that ends the connection. The peer has it in [`Closed::text`](tfrc_dccp::Closed::text). If
+    /// Close has gone, it goes again.
     pub fn set_closing_text(&self, text: &str) {
         self.shared.state().machine.set_closing_text(self.shared.clock.now(), self.id, text);
         self.shared.wake.notify_one();
@@ -321,8 +321,8 @@ impl Connection {
         .unwrap_or(Err(ConnectError::EndpointEnded))
     }
 
-    /// Waits until a server that has introduced itself has answered since its Response: its place for
-    /// this client is certain then, which a Response alone does not say (RFC 4340 §8.1.5).
+    /// Waits until a server that has introduced itself has answered since its Response: its place
+    /// for this client is certain then, which a Response alone does not say (RFC 4340 §8.1.5).
     ///
     /// # Errors
     /// [`ConnectError::Refused`] if there was no place.

@@ -67,13 +67,13 @@ pub struct Options {
     /// [`Connection::peer_greeting`](crate::Connection::peer_greeting).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub greeting: String,
-    /// The worth of the boundaries between datagrams handed over: pieces of a stream of bytes may be
-    /// cut to what the path carries.
+    /// The worth of the boundaries between datagrams handed over: pieces of a stream of bytes may
+    /// be cut to what the path carries.
     #[serde(default, with = "boundaries", skip_serializing_if = "boundaries::is_usual")]
     pub boundaries: Boundaries,
-    /// The least time of the nofeedback timer, for paths that pause, such as radio links; at least 20
-    /// ms are kept in any case. A longer one keeps the rate through longer silences, and takes as
-    /// long to see that a path is gone.
+    /// The least time of the nofeedback timer, for paths that pause, such as radio links; at least
+    /// 20 ms are kept in any case. A longer one keeps the rate through longer silences, and takes
+    /// as long to see that a path is gone.
     #[serde(
         default,
         rename = "no_feedback_floor_ns",

@@ -545,8 +545,8 @@ async fn an_endpoint_towards_one_peer_connects_to_no_other() {
     client.connect(server.local_addr()).await.expect("an open door");
 }
 
-/// The route's MTU is known before the first datagram: what no UDP datagram can be is refused to the
-/// application, whatever the options allow, and shorter ones follow.
+/// The route's MTU is known before the first datagram: what no UDP datagram can be is refused to
+/// the application, whatever the options allow, and shorter ones follow.
 #[tokio::test]
 async fn what_no_datagram_can_be_is_refused_at_once() {
     let server = server();

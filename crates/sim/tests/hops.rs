@@ -65,7 +65,7 @@ struct Plan {
     hosts: Vec<(usize, Wire)>,
     /// Senders: node, peers (hosts and routers), gap in tenths of a millisecond.
     senders: Vec<(usize, Vec<usize>, u64)>,
-    /// What the host of the engine does: when (ms), to which link, what.
+    /// Acts of the engine's host: time (ms), link, kind.
     acts: Vec<(u64, usize, usize)>,
     /// Times between readings, in microseconds.
     reads: Vec<u64>,

@@ -95,8 +95,8 @@ impl HostClock {
         if reading < grain * 4 { grain / 5 } else { Duration::ZERO }
     }
 
-    /// What of a reading has passed for certain, where a grain matters to a round trip of `rtt`: a
-    /// packet may have come at the end of a grain.
+    /// The part of a reading that has passed for certain, where a grain matters to a round trip of
+    /// `rtt`: a packet may have come at the end of a grain.
     pub(crate) fn passed(&self, reading: Duration, rtt: Duration) -> Duration {
         let grain = self.certain();
         if rtt < grain * 8 { reading.saturating_sub(grain) } else { reading }

@@ -57,17 +57,17 @@ impl LeastRoundTrip {
     }
 
     /// The least round trip that a report which came `whole` after its newest packet was sent can
-    /// mean, if the receiver says it held the packet for `held`: the least ever, as in RFC 9002 §5.3.
-    /// A hold as long as the whole says nothing; then it is the least of late.
+    /// mean, if the receiver says it held the packet for `held`: the least ever, as in RFC 9002
+    /// §5.3. A hold as long as the whole says nothing; then it is the least of late.
     pub(crate) fn bound(&mut self, now: Instant, whole: Duration, held: Duration) -> Duration {
         let recent = self.on_report(now, whole);
         if held >= whole { recent } else { self.ever }
     }
 
-    /// The sample of a report that came `whole` after its newest packet was sent, of a receiver that
-    /// says it held the packet for `held`. A receiver that follows RFC 5348 §6.2 holds a packet for
-    /// a round-trip time at most, so half of the least round trip is left; and a hold as long as the
-    /// whole says nothing.
+    /// The sample of a report that came `whole` after its newest packet was sent, of a receiver
+    /// that says it held the packet for `held`. A receiver that follows RFC 5348 §6.2 holds a
+    /// packet for a round-trip time at most, so half of the least round trip is left; and a hold as
+    /// long as the whole says nothing.
     pub(crate) fn sample(&mut self, now: Instant, whole: Duration, held: Duration) -> Duration {
         let least = self.bound(now, whole, held);
         if held >= whole { least } else { whole.saturating_sub(held).max(least / 2) }

@@ -49,7 +49,7 @@ struct CommandLine {
     chore: Chore,
 }
 
-/// What may be done about dependencies beyond the check.
+/// Chores of dependencies beyond the check.
 #[derive(Debug, Subcommand)]
 enum DependencyChore {
     /// Run cargo-deny (licences, sources, duplicate versions) and record the outcome

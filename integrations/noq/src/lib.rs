@@ -90,8 +90,8 @@ pub struct Tfrc {
     /// At least so long after its departure noq waits for a packet that it has declared lost: two
     /// probe timeouts (RFC 9002 §6.2.1), as they are if the round-trip time does not vary.
     patience: std::time::Duration,
-    /// The packets declared lost since noq last waited for none: when the first and the last of them
-    /// left.
+    /// The packets declared lost since noq last waited for none: when the first and the last of
+    /// them left.
     late: Option<(Instant, Instant)>,
     /// When noq last looked for packets of which it waits no longer.
     looked: Instant,
@@ -162,9 +162,9 @@ impl Controller for Tfrc {
         self.is_marked |= is_ecn;
     }
 
-    /// All packets have been acknowledged that noq has declared lost and still waits for: the losses
-    /// since it last waited for none are taken back. If packets have been lost for good lately, those
-    /// of packets that left so long ago that noq may have forgotten them stay.
+    /// All packets have been acknowledged that noq has declared lost and still waits for: the
+    /// losses since it last waited for none are taken back. If packets have been lost for good
+    /// lately, those of packets that left so long ago that noq may have forgotten them stay.
     fn on_spurious_congestion_event(&mut self) {
         let Some((first, _)) = self.late.take() else { return };
         let certain = self.looked.checked_sub(self.patience).filter(|_| self.cautious > 0);

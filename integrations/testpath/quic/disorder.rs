@@ -1,5 +1,5 @@
-//! Packets that come late and are not lost, next to the transport's own CUBIC: a module of the tests
-//! of noq and quinn.
+//! Packets that come late and are not lost, next to the transport's own CUBIC: a module of the
+//! tests of noq and quinn.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -67,7 +67,7 @@ pub struct SendArgs {
     /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
-    /// Keep the queueing delay below this; without it the flow fills a drop-tail queue, as TCP does
+    /// Keep the queueing delay below this; without it the queue fills
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub max_queue_delay: Option<Duration>,
     /// Keep the rate through silences of this time: 100ms for radio links

@@ -9,8 +9,8 @@ use crate::Failure;
 use crate::args::{Format, ReplayArgs};
 use crate::visible::{to_stderr, visible};
 
-/// Runs `tfrc replay`. A journal that was cut off, by a kill or a full disk, is replayed as far as it
-/// is whole: that it is not whole is a sentence and no failure.
+/// Runs `tfrc replay`. A journal that was cut off, by a kill or a full disk, is replayed as far as
+/// it is whole: that it is not whole is a sentence and no failure.
 ///
 /// # Errors
 /// [`Failure::Check`] when the journal was changed or the machine sends other datagrams;

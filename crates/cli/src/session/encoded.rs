@@ -1,4 +1,4 @@
-//! What the encoder that feeds a session says of itself: pictures, bytes, and how it keeps up.
+//! Figures of the encoder that feeds a session: pictures, bytes, and how it keeps up.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

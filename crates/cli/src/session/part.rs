@@ -1,5 +1,5 @@
-//! Words between two `tfrc`: the part of each, in its first packet, and in the Close of a sender that
-//! it has not sent all that it meant to. Other peers know no such words, and need none.
+//! Words between two `tfrc`: the part of each, in its first packet, and in the Close of a sender
+//! that it has not sent all that it meant to. Other peers know no such words, and need none.
 
 use tfrc_net::Connection;
 

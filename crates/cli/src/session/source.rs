@@ -288,8 +288,8 @@ mod tests {
         }
     }
 
-    /// What a reader that gave up had read, and what came back, is not lost; a path that carries less
-    /// makes more datagrams of the same bytes.
+    /// Bytes that a reader had read when it gave up, and those that came back, are not lost; a path
+    /// that carries less makes more datagrams of the same bytes.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_lost_by_waiting_no_longer_or_by_a_narrow_path() {
         let (mut there, here) = tokio::io::duplex(64);

@@ -238,7 +238,8 @@ impl DataSender {
                 let claimed = since_sent.saturating_sub(travelled.saturating_sub(held.duration()));
                 Some(self.verifier.hold_time(claimed, ack, &self.log, self.tfrc.rtt()))
             }
-            // The hold time is unknown: then this one says nothing new about a known round-trip time.
+            // The hold time is unknown: then this one says nothing new about a known round-trip
+            // time.
             (None, None) => self.tfrc.rtt().is_none().then_some(Duration::ZERO),
         };
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };

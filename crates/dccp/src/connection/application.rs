@@ -205,9 +205,9 @@ impl Connection {
         self.follow_path();
     }
 
-    /// As [`Connection::path_refuses`]. The newest datagram goes again, in shorter packets; one with
-    /// others behind it would change their order, and is dropped. Of several refused packets the
-    /// newest is first.
+    /// As [`Connection::path_refuses`]. The newest datagram goes again, in shorter packets; one
+    /// with others behind it would change their order, and is dropped. Of several refused packets
+    /// the newest is first.
     pub(crate) fn refused(&mut self, now: Instant, length: usize, packet: &Packet<'_>) {
         self.path_refuses(now, length);
         let Sequence::Long(seq) = packet.header.sequence() else { return };

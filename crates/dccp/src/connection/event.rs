@@ -75,8 +75,9 @@ pub struct Closed {
     pub code: ResetCode,
     /// Why, beyond the Reset Code.
     pub cause: Cause,
-    /// The text that the peer's Reset carried, or its Close, safe to show: control characters and characters that
-    /// change the direction or the line are escaped as `\u{1b}`. At most 1024 bytes.
+    /// The text that the peer's Reset carried, or its Close, safe to show: control characters and
+    /// characters that change the direction or the line are escaped as `\u{1b}`. At most 1024
+    /// bytes.
     pub text: Option<String>,
     /// Datagrams that the peer has sent, received or not, as far as sequence numbers and NDP Counts
     /// show.

@@ -257,9 +257,9 @@ impl Endpoint {
         self.touch(id);
     }
 
-    /// The system did not take a packet of ours to `remote` because it is too long for the interface
-    /// or the route. Connections with that peer send shorter ones, and a datagram in the packet goes
-    /// again.
+    /// The system did not take a packet of ours to `remote` because it is too long for the
+    /// interface or the route. Connections with that peer send shorter ones, and a datagram in the
+    /// packet goes again.
     pub fn handle_refused(&mut self, now: Instant, remote: SocketAddr, packet: &[u8]) {
         let now = self.advance(now);
         let length = packet.len();

@@ -75,8 +75,8 @@ impl Adapter {
         Ok(counts)
     }
 
-    /// A report on the packets from `first` to `last`. If its number shows that others before it are
-    /// missing, the packets between are unreported.
+    /// A report on the packets from `first` to `last`. If its number shows that others before it
+    /// are missing, the packets between are unreported.
     fn pass_over_missing_reports<const N: usize>(
         &mut self,
         number: u8,

@@ -24,7 +24,7 @@ enum Cells {
     Few(Vec<u16>),
     /// A count for each cell from the first on.
     Small(Vec<u16>),
-    /// The same, once a count has outgrown 16 bits.
+    /// Counts of which one has outgrown 16 bits.
     Wide(Vec<u32>),
 }
 
@@ -108,7 +108,7 @@ impl Histogram {
         }
     }
 
-    /// The same values, each longer by this.
+    /// A copy whose values are all longer by this.
     pub(super) fn moved(&self, by_ns: u64) -> Self {
         let mut moved = Self::default();
         for (ns, count) in self.cells() {

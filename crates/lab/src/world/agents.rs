@@ -349,13 +349,9 @@ fn traffic(sender: &Traffic, receiver: &Traffic, dropped: Option<u64>) -> Progre
         (Traffic::TcpSource(source), Traffic::TcpSink(sink)) => {
             let stats = source.sender().stats();
             Progress {
-                // Retransmissions are packets of their own, and copies that links made are not: a
-                // segment says nothing of either.
-                received_packets: sink
-                    .sink()
-                    .stats()
-                    .received_segments
-                    .min(stats.sent_segments.saturating_sub(dropped.unwrap_or(0))),
+                // A segment does not say whether it is a retransmission, which is a packet of its
+                // own, or a copy that a link made: no more have arrived than were sent.
+                received_packets: sink.sink().stats().received_segments.min(stats.sent_segments),
                 acknowledged_packets: Some(stats.acked_segments),
                 losses: Some(FlowLosses { events: stats.window_cuts, packets: stats.sent_segments }),
                 rtt: seconds(stats.rtt_sum, stats.rtt_samples),

@@ -29,8 +29,8 @@ impl Distinct {
         self.expected
     }
 
-    /// The packet with this number has arrived: true if for the first time. A number below the first
-    /// one, or older than 4096 runs of losses, has come before.
+    /// The packet with this number has arrived: true if for the first time. A number below the
+    /// first one, or older than 4096 runs of losses, has come before.
     #[inline]
     pub fn arrives(&mut self, number: u64) -> bool {
         if number == self.expected {

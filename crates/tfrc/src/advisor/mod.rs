@@ -434,7 +434,7 @@ impl<const N: usize> Advisor<N> {
         }
     }
 
-    /// So many packets, one at least, are reported with this mark.
+    /// Takes in a report of packets, one at least, with this mark.
     fn watch_marks(&mut self, ecn: Ecn, packets: u64) {
         let Marks::Watched(watch) = &mut self.marks else { return };
         // An unmarked packet, whatever its codepoint, has not been marked.

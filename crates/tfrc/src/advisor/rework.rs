@@ -1,5 +1,5 @@
-//! Reports that others have overtaken: the loss history is worked out anew from the packets that such
-//! a report covers on, so that it is the one of reports in order.
+//! Reports that others have overtaken: the loss history is worked out anew from the packets that
+//! such a report covers on, so that it is the one of reports in order.
 
 use tfrc_units::{Duration, Instant};
 
@@ -62,9 +62,9 @@ impl<const N: usize> Advisor<N> {
             Some(Checkpoint { history, next, order: InOrder::default(), newest: (sent_at, at) });
     }
 
-    /// Packets that no report had covered have a fate now; those of them that arrived, from `lowest`
-    /// to `highest`, are not replayed yet. Replays them, and works the history out anew up to the
-    /// newest packet before this report.
+    /// Packets that no report had covered have a fate now; those of them that arrived, from
+    /// `lowest` to `highest`, are not replayed yet. Replays them, and works the history out anew up
+    /// to the newest packet before this report.
     pub(super) fn rework(&mut self, arrived: Option<(u64, u64)>, now: Instant, rtt: Option<Duration>) {
         let newest = self.newest.map_or(0, |(ordinal, _)| ordinal);
         if self.checkpoint.is_none() {

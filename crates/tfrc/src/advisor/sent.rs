@@ -41,8 +41,8 @@ pub(crate) enum PacketFate {
 pub enum Taken {
     /// Not known before.
     New,
-    /// Known before: an acknowledgement of a packet acknowledged already, or a loss of a packet whose
-    /// fate is known.
+    /// Known before: an acknowledgement of a packet acknowledged already, or a loss of a packet
+    /// whose fate is known.
     Duplicate,
     /// No such packet was sent, or it was sent so long ago that it has been forgotten.
     Unknown,

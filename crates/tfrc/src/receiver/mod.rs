@@ -438,9 +438,9 @@ impl Receiver {
         })
     }
 
-    /// t_delay of a packet that was held for so long by the host's clock: a time that has passed for
-    /// certain. By a clock whose grain is more than an eighth of the round-trip time that is a grain
-    /// less, as the packet may have come at the end of a grain.
+    /// t_delay of a packet that was held for so long by the host's clock: a time that has passed
+    /// for certain. By a clock whose grain is more than an eighth of the round-trip time that is a
+    /// grain less, as the packet may have come at the end of a grain.
     #[must_use]
     pub fn certain_hold(&self, by_clock: Duration) -> Duration {
         self.clock.passed(by_clock, self.rtt())

@@ -51,7 +51,8 @@ pub struct Feedback {
     /// t_recvdata: when the newest packet that the receiver had was sent, by the sender's clock.
     pub newest_sent_at: Instant,
     /// t_delay: how long the receiver held that packet before it reported. No more of it is taken
-    /// off than leaves half of the least round trip so far, holds included: a receiver that follows RFC 5348 §6.2 holds a packet for a round-trip time at most.
+    /// off than leaves half of the least round trip so far, holds included: a receiver that follows
+    /// RFC 5348 §6.2 holds a packet for a round-trip time at most.
     pub elapsed: Duration,
     /// X_recv.
     pub receive_rate: Rate,
