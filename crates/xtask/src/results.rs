@@ -61,7 +61,7 @@ pub(crate) fn check(commit: &str) -> Outcome {
     let page = read(&page_path())?;
     let mut ids: Vec<String> = Vec::new();
     for line in page.lines() {
-        if let Some(id) = id(line).filter(|_| is_small(line)) {
+        if let Some(id) = id(line).filter(|id| is_small(line) && !is_of_before(&page, id)) {
             ids.push(id.to_owned());
         }
     }
@@ -94,6 +94,13 @@ pub(crate) fn check(commit: &str) -> Outcome {
 fn id(line: &str) -> Option<&str> {
     let (id, rest) = line.strip_prefix("| [")?.split_once(']')?;
     (rest.starts_with("(../experiments/") && !line.contains("| not-run")).then_some(id)
+}
+
+/// Returns true if the page lists the experiment among those that the engine of before has run.
+fn is_of_before(page: &str, id: &str) -> bool {
+    let list = page.split_once("\n## Experiments of the engine before\n").map_or("", |(_, rest)| rest);
+    let list = list.split("\n## ").next().unwrap_or_default();
+    list.lines().any(|line| line == format!("* `{id}`"))
 }
 
 /// Returns true if the experiment of a line ends soon, by its last column.
@@ -156,6 +163,8 @@ mod tests {
         assert_eq!(id("| [a/b](../experiments/a/b/README.md) * | t | agrees |"), Some("a/b"));
         assert_eq!(id("| [a/b](../experiments/a/b/README.md) | t | not-run: x |"), None);
         assert_eq!(id("| --- |"), None);
+        let page = "# R\n\n## Experiments of the engine before\n\n* `a/b`\n\n## Next\n\n* `c/d`\n";
+        assert!(is_of_before(page, "a/b") && !is_of_before(page, "c/d") && !is_of_before("", "a/b"));
         assert!(is_small("| [a/b](../experiments/a/b/README.md) | t | 20 | 12.50 |"));
         assert!(!is_small("| [a/b](../experiments/a/b/README.md) | t | 20 | 1200 |"));
         assert!(!is_small("| [a/b](../experiments/a/b/README.md) | t | agrees | 7/7 |"));
