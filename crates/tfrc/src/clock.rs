@@ -7,6 +7,10 @@ use crate::config::ClockGrain;
 /// Equal steps that make the least one the grain. A clock without a grain repeats its least step
 /// rarely: the next shorter one comes first.
 const REPEATS: u8 = 8;
+/// Equal steps after which the grain is looked at each [`PAUSE`] readings, and at each shorter step.
+const SETTLED: u8 = 64;
+/// Readings between two looks at a grain that has settled.
+const PAUSE: u8 = 31;
 /// Steps are equal if they differ by less than this part: times in floating-point seconds are
 /// rounded, and a tick of 15.6 ms may be given in whole milliseconds.
 const EQUAL: u64 = 64;
@@ -28,6 +32,8 @@ pub(crate) struct HostClock {
     previous: Instant,
     least: Duration,
     repeats: u8,
+    /// Readings until a step that is no shorter than the least is looked at again.
+    pause: u8,
     /// Two events that take time between them had the same time.
     stood_still: bool,
 }
@@ -43,6 +49,7 @@ impl HostClock {
             previous: Instant::from_nanos(u64::MAX),
             least: Duration::from_nanos(u64::MAX / 8),
             repeats: 0,
+            pause: 0,
             stood_still: false,
         }
     }
@@ -58,7 +65,11 @@ impl HostClock {
     /// Two readings of the clock differ by this.
     #[inline]
     pub(crate) fn step(&mut self, step: Duration) {
-        if step < self.least * LOOKED_AT && !step.is_zero() {
+        if step < self.least && !step.is_zero() {
+            self.take(step);
+        } else if self.pause > 0 {
+            self.pause -= 1;
+        } else if step < self.least * LOOKED_AT && !step.is_zero() {
             self.take(step);
         }
     }
@@ -79,6 +90,8 @@ impl HostClock {
                 self.repeats = 0;
             }
         }
+        // A grain that has stood for long is looked at now and then.
+        self.pause = if self.repeats >= SETTLED { PAUSE } else { 0 };
     }
 
     /// A packet and the report of it had the same time.
