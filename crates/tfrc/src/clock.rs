@@ -7,7 +7,8 @@ use crate::config::ClockGrain;
 /// Equal steps that make the least one the grain. A clock without a grain repeats its least step
 /// rarely: the next shorter one comes first.
 const REPEATS: u8 = 8;
-/// Equal steps after which the grain is looked at each [`PAUSE`] readings, and at each shorter step.
+/// Equal steps after which the grain is looked at each [`PAUSE`] readings, and at each shorter
+/// step.
 const SETTLED: u8 = 64;
 /// Readings between two looks at a grain that has settled.
 const PAUSE: u8 = 31;
