@@ -322,7 +322,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     }
 
     /// Takes one record like [`Reporter::record`], for a session that goes on when its words cannot
-    /// be written: its data matters more. [`Reporter::conclude`] ends it.
+    /// be written: its data matters more. `conclude` ends it.
     pub fn say(&mut self, record: &Record) {
         if self.mute.is_none()
             && let Err(failure) = self.tell(record)
