@@ -7,7 +7,7 @@ use tfrc_net::Options;
 use tfrc_net::journal::{
     JournalEnd, JournalError, Reader, Record, ReplayError, Replayed, Setup, Writer, replay,
 };
-use tfrc_units::{Ecn, Instant};
+use tfrc_units::{Duration, Ecn, Instant};
 
 /// A session of 0.2.0 that sends four datagrams.
 const JOURNAL: &[u8] = include_bytes!("../../../testdata/journal/rfc3448-guarantee.journal");
@@ -112,6 +112,21 @@ fn a_datagram_to_elsewhere_or_with_another_mark_is_a_difference() {
         assert_eq!(block, place as u64, "{what}");
         assert!(what.ends_with(&format!("the machine sends Some(({TO}, Ect0))")), "{what}");
     }
+}
+
+/// A session that slept over the machine's timers: without the records that serve them it is no
+/// session of a host.
+#[test]
+fn timers_that_no_record_serves_are_a_difference() {
+    let journal = sealed(|_, records| {
+        let later = |at: Instant| at + Duration::from_secs(60);
+        let tail = records.iter_mut().skip(13).filter(|(_, record)| *record != Record::Timeout);
+        tail.for_each(|(at, _)| *at = later(*at));
+        records.retain(|(at, record)| *record != Record::Timeout || at.as_nanos() < 1_300_000);
+    });
+    let (block, what) = difference(&journal);
+    let unserved = "no record serves the machine's timers before it is asked for a datagram";
+    assert_eq!((block, what.as_str()), (15, unserved));
 }
 
 /// Cut anywhere, it is replayed up to the last block that is whole; changed anywhere in that part,

@@ -3,11 +3,15 @@
 use std::io::Read;
 
 use tfrc_dccp::endpoint::Transmission;
-use tfrc_units::{Instant, saturating};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::read::{JournalError, Reader};
 use super::record::Record;
 use crate::journaled_endpoint::Machine;
+
+/// The longest time from serving the timers to sending: a host that writes journals does both at the
+/// same time, and half a second is as late as the machine lets it be.
+const LATE: Duration = Duration::from_millis(500);
 
 /// Counts of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,6 +77,8 @@ pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
     let mut done = Replayed::default();
     let mut start = None;
     let mut sent = Vec::new();
+    // The timers up to here were served.
+    let mut served = Instant::ZERO;
     loop {
         let block = reader.blocks();
         let (at, record) = match reader.next_record() {
@@ -91,6 +97,14 @@ pub fn replay(input: impl Read) -> Result<Replayed, ReplayError> {
             seconds: at.saturating_since(first).as_secs_f64(),
             what,
         };
+        if record == Record::Timeout {
+            served = served.max(at);
+        }
+        let sends = matches!(record, Record::Transmit { .. } | Record::Drained);
+        if sends && at.saturating_since(served) > LATE {
+            let what = "no record serves the machine's timers before it is asked for a datagram";
+            return Err(differs(what.to_owned()));
+        }
         if let Record::Transmit { to, ecn, bytes } = record {
             let transmit = machine.transmit(at, &mut sent).map(|sent| (sent.remote, sent.ecn));
             if transmit != Some((to, ecn)) {
