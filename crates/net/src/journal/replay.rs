@@ -9,8 +9,8 @@ use super::read::{JournalError, Reader};
 use super::record::Record;
 use crate::journaled_endpoint::Machine;
 
-/// The longest time from serving the timers to sending: a host that writes journals does both at the
-/// same time, and half a second is as late as the machine lets it be.
+/// The longest time from serving the timers to sending: a host that writes journals does both at
+/// the same time, and half a second is as late as the machine lets it be.
 const LATE: Duration = Duration::from_millis(500);
 
 /// Counts of a replay.
