@@ -34,7 +34,8 @@ static double coarse_rtt(uint64_t stated) {
   EXPECT(tfrc_config_set_no_feedback_floor(config, 100 * MS) == TFRC_STATUS_OK);
   tfrc_sender *sender = tfrc_sender_new(config);
   for (uint64_t n = 0; n < 100; n++) {
-    uint64_t now = (n * n % 7 + 7 * n) * grain;
+    /* Steps of one grain and of nine. */
+    uint64_t now = (n / 2 * 10 + n % 2) * grain;
     uint64_t number = tfrc_sender_on_sent(sender, now, 1000);
     tfrc_report report = {.newest_number = number, .receive_rate_bps = 1e9};
     EXPECT(tfrc_sender_on_report(sender, now, &report) == TFRC_STATUS_OK);

@@ -177,12 +177,13 @@ def test_a_round_trip_below_the_grain_of_the_clock_is_one_grain(grain, stated, e
     sender = tfrc.Sender(tfrc.Config(clock_grain=stated, no_feedback_floor=0.1))
     receiver = tfrc.Receiver(tfrc.Config(clock_grain=stated))
     for n in range(100):
-        now = (n * n % 7 + 7 * n) * grain
+        now = (n // 2 * 10 + n % 2) * grain  # steps of one grain and of nine
         advisor.on_sent(now, n, 1000)
         advisor.on_acked(n)
         advisor.on_report(now, 0.0)
         seq = sender.on_sent(now, 1000)
         receiver.on_packet(now, seq, 1000, rtt_s=sender.rtt_s)
+        receiver.handle_timeout(now)
         report = receiver.poll_feedback(now)
         if report is not None:
             sender.on_report(now, report)

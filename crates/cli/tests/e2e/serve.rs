@@ -53,6 +53,10 @@ fn each_connection_has_its_own_file_and_a_killed_sender_harms_no_other() {
             line.contains(" from 127.0.0.1:") && line.contains("152 datagrams, 200000 bytes, 0 lost"),
             "{line}"
         );
+        // One number for a connection, in the log and in the name of its file.
+        let number = line.split_once("connection ").and_then(|(_, rest)| rest.split_once(' '));
+        let (number, _) = number.expect("a number");
+        assert!(line.ends_with(&format!("/{number}-127.0.0.1.ts holds 200,000 bytes")), "{line}");
     }
     let expected = ["1-127.0.0.1.ts.part", "2-127.0.0.1.ts", "3-127.0.0.1.ts", "4-127.0.0.1.ts"];
     assert_eq!(names(Path::new(&folder)), expected);
