@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::loss::Loss;
 use tfrc_sim::queue::{Activation, Limit, Pie, Queue};
+use tfrc_sim::tcp::Stack;
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{LinkId, LinkSpec, Network, NodeId};
 use tfrc_units::{Probability, f64_from_u64};
@@ -19,6 +20,9 @@ use tfrc_scenario::{Application, Flow, FlowKind, RoundTrip, Scenario};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Note {
+    /// A TCP that takes late packets for lost crosses a link that makes some of them late by the
+    /// time of three packets or more.
+    LateTakenForLost,
     /// All runs of a point gave the same figures: the seed changes nothing, and the means have no
     /// interval.
     NothingRandom,
@@ -33,6 +37,10 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::LateTakenForLost => {
+                "A TCP of the RFCs crosses a link that delivers packets late, and takes them for lost; kernels adapt: \
+                 write `settings = \"linux\"` (docs/models/tcp-linux.md, \"Disorder\")."
+            }
             Self::NothingRandom => {
                 "Nothing in this file is random: runs with other seeds are copies, so the means have no interval."
             }
@@ -59,8 +67,8 @@ impl Note {
     #[must_use]
     pub fn of_points(results: &Results) -> Vec<(Self, usize)> {
         let count = |note| results.points.iter().filter(|point| point.notes.contains(&note)).count();
-        let all =
-            [Self::NothingRandom, Self::PhaseEffects, Self::PieActivatesLate].map(|note| (note, count(note)));
+        let all = [Self::NothingRandom, Self::PhaseEffects, Self::PieActivatesLate, Self::LateTakenForLost]
+            .map(|note| (note, count(note)));
         all.into_iter().filter(|(_, points)| *points > 0).collect()
     }
 
@@ -74,10 +82,41 @@ impl Note {
 /// The notes that the scenario alone gives; its runs decide whether they stay ([`kept`]).
 pub(crate) fn before_runs(scenario: &Scenario) -> Vec<Note> {
     let phase = !draws(scenario) && two_flows_share_a_drop_tail_queue(scenario);
-    let late = scenario.network.links().any(|(_, link)| pie_activates_late(link));
-    let notes = [phase.then_some(Note::PhaseEffects), late.then_some(Note::PieActivatesLate)];
+    let pie = scenario.network.links().any(|(_, link)| pie_activates_late(link));
+    let late = scenario
+        .network
+        .links()
+        .filter(|(_, link)| link.reorder.share != Probability::ZERO)
+        .any(|(id, link)| scenario.flows.iter().any(|flow| late_is_lost(scenario, id, link, flow)));
+    let notes = [
+        phase.then_some(Note::PhaseEffects),
+        pie.then_some(Note::PieActivatesLate),
+        late.then_some(Note::LateTakenForLost),
+    ];
     notes.into_iter().flatten().collect()
 }
+
+/// True if segments of the flow may be late by so much on this link that its TCP takes them for lost:
+/// three others overtake them (RFC 5681 §3.2, RFC 6675 §4). Linux's TCP adapts (RFC 8985).
+fn late_is_lost(scenario: &Scenario, id: LinkId, link: &LinkSpec, flow: &Flow) -> bool {
+    let (tcp, both_ways) = match &flow.kind {
+        FlowKind::Tcp(flow) => (&flow.tcp, false),
+        FlowKind::Web(flow) => (&flow.tcp, true),
+        _ => return false,
+    };
+    let Some(settings) = tcp.settings().ok().filter(|settings| settings.stack != Stack::Linux) else {
+        return false;
+    };
+    let fastest = link.changes.iter().map(|change| change.rate.bytes_per_sec());
+    let fastest = fastest.fold(link.rate.bytes_per_sec(), f64::max);
+    let overtaking = f64::from(DUPLICATES * settings.data_size(settings.payload()));
+    let (network, from, to) = (&scenario.network, flow.from, flow.to);
+    link.reorder.extra.as_secs_f64() * fastest >= overtaking
+        && (must_cross(network, id, from, to) || (both_ways && must_cross(network, id, to, from)))
+}
+
+/// Duplicate acknowledgements that make a loss.
+const DUPLICATES: u32 = 3;
 
 fn pie_activates_late(link: &LinkSpec) -> bool {
     let Queue::Pie(Pie { activation: Activation::ThirdFull, limit, mean_packet, .. }) = link.queue else {
@@ -256,6 +295,31 @@ mod tests {
         assert!(late("{ pie = { limit = 'unlimited', revision = 'enhanced' } }"));
         assert!(!late("{ pie = { limit = '376p', revision = 'enhanced', activation = 'always' } }"));
         assert!(!late("{ pie = { limit = '376p' } }") && !late("'376p'"));
+    }
+
+    #[test]
+    fn tcps_that_take_late_packets_for_lost_are_named() {
+        // 2 Mbit/s: three packets of 1500 bytes take 18 ms.
+        let late = |reorder: &str, changes: &[(&str, &str)]| {
+            let mut text = TWO.replace("queue = '10p'", &format!("queue = '10p'\nreorder = {{ {reorder} }}"));
+            for (from, to) in changes {
+                assert!(text.contains(from), "{from}");
+                text = text.replace(from, to);
+            }
+            let scenario = Scenario::parse("t", &text).expect("right");
+            before_runs(&scenario).contains(&Note::LateTakenForLost)
+        };
+        let some = "share = '1%', extra = '18ms'";
+        assert!(late(some, &[]));
+        assert!(!late("share = '1%', extra = '17ms'", &[]));
+        assert!(!late("share = '0%', extra = '18ms'", &[]));
+        // Only where segments go, and only for a TCP of the RFCs.
+        let tcp = "name = 'two'\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\n";
+        assert!(!late(some, &[(tcp, "name = 'two'\nkind = 'tcp'\nfrom = 'b'\nto = 'a'\n")]));
+        assert!(!late(some, &[(tcp, &format!("{tcp}[flow.tcp]\nsettings = 'linux'\n"))]));
+        assert!(late(some, &[(tcp, &format!("{tcp}[flow.tcp]\nsettings = 'ns2'\nsegment = '1460B'\n"))]));
+        assert!(!late(some, &[("kind = 'tcp'", "kind = 'tfrc'")]));
+        assert!(late("share = '1%', extra = '9ms'", &[("rate = '2Mbit/s'", "rate = '4Mbit/s'")]));
     }
 
     #[test]

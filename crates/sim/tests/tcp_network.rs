@@ -1,6 +1,7 @@
 //! TCP flows in a network: what is carried is whole, and how fast it is carried.
 
 use tfrc_sim::loss::Loss;
+use tfrc_sim::network::Reorder;
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::study::{FastConvergence, Increase};
@@ -348,4 +349,115 @@ fn same_seed_same_flow() {
     };
     assert_eq!(look(1), look(1));
     assert_ne!(look(1), look(2));
+}
+
+/// The window of one Linux CUBIC without losses at a time, in segments.
+fn slow_start(mbps: f64, back: f64, delay: Duration, settings: &Settings, at: f64) -> f64 {
+    let mut network = Network::new();
+    let a = network.node("a").unwrap();
+    let b = network.node("b").unwrap();
+    let queue = Queue::DropTail(Limit::Packets(2000));
+    let rate = Rate::from_bits_per_sec(mbps * 1e6);
+    network.link(LinkSpec { queue, ..LinkSpec::new("ab", a, b, rate, delay) }).unwrap();
+    network.link(LinkSpec::new("ba", b, a, Rate::from_bits_per_sec(back * 1e6), delay)).unwrap();
+    let mut engine = network.build::<Traffic>(Seed(1));
+    let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(settings)))).unwrap();
+    let setup = TcpSetup {
+        settings: *settings,
+        transfer: Transfer::Unlimited,
+        peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
+        stop: None,
+        overhead: Duration::ZERO,
+        stream: Seed(1).stream("flow/1"),
+    };
+    let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
+    engine.set_timer(source, TimerKey::First, Instant::ZERO);
+    engine.run_until(Instant::ZERO + Duration::from_secs_f64(at));
+    match engine.agent(source).unwrap() {
+        Traffic::TcpSource(agent) => agent.sender().cwnd(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn linux_leaves_slow_start_where_a_kernel_does() {
+    // The window of kernel 6.18.44 after 2 s in `tfrc emu`, three runs each, ACKs over 100 Mbit/s.
+    // At 12 Mbit/s a pair of segments takes 2 ms to the nanosecond here, which is the longest gap of
+    // a train; the kernel's trains break, it has 149.
+    for (mbps, delay, kernel) in [
+        (20.0, 100, 526.0),
+        (50.0, 20, 606.0),
+        (10.0, 50, 181.0),
+        (10.0, 20, 134.0),
+        (5.0, 25, 129.0),
+        (2.0, 100, 95.0),
+        (8.0, 30, 117.0),
+        (15.0, 60, 235.0),
+        (30.0, 40, 443.0),
+        (4.0, 80, 183.0),
+        (40.0, 10, 387.0),
+    ] {
+        let settings = Settings::linux(Variant::Cubic);
+        let seen = slow_start(mbps, 100.0, Duration::from_millis(delay), &settings, 2.0);
+        assert!((seen / kernel - 1.0).abs() <= 0.05, "{mbps} Mbit/s {delay} ms: {seen}, kernel {kernel}");
+    }
+}
+
+#[test]
+fn packetdrill_hystart_ends_slow_start_at_36_segments() {
+    // cubic/cubic-bulk-166k, as kernel 6.18 passes it: after the 30th acknowledgement.
+    let mut settings = Settings::linux(Variant::Cubic);
+    settings.acks = Acks::Delayed(Duration::from_millis(200));
+    settings.segment = 1012;
+    let seen = slow_start(0.16832, 1000.0, Duration::from_millis(1), &settings, 15.0 * 0.1 + 0.056);
+    assert_eq!(seen, 36.0);
+}
+
+#[test]
+fn linux_keeps_its_rate_where_packets_are_late() {
+    // Kernel 6.18.44 in `tfrc emu`: 3.28, 5.79, 5.79 and 5.58 Mbit/s. A TCP of the RFCs, which takes
+    // them for lost, has less than half.
+    let late = |settings: &Settings, mbps: f64, share: f64, extra: u64| {
+        let mut network = Network::new();
+        let a = network.node("a").unwrap();
+        let b = network.node("b").unwrap();
+        let (rate, delay) = (Rate::from_bits_per_sec(mbps * 1e6), Duration::from_millis(20));
+        let share = Probability::new(share).unwrap();
+        let link = LinkSpec {
+            queue: Queue::DropTail(Limit::Packets(50)),
+            reorder: Reorder { share, extra: Duration::from_millis(extra) },
+            ..LinkSpec::new("ab", a, b, rate, delay)
+        };
+        network.link(link).unwrap();
+        network.link(LinkSpec::new("ba", b, a, rate, delay)).unwrap();
+        let mut engine = network.build::<Traffic>(Seed(1));
+        let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(settings)))).unwrap();
+        let setup = TcpSetup {
+            settings: *settings,
+            transfer: Transfer::Unlimited,
+            peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
+            stop: None,
+            overhead: Duration::ZERO,
+            stream: Seed(1).stream("flow/1"),
+        };
+        let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
+        engine.set_timer(source, TimerKey::First, Instant::ZERO);
+        let delivered = |engine: &Engine<Traffic>| match engine.agent(sink).unwrap() {
+            Traffic::TcpSink(agent) => agent.sink().stats().delivered_bytes,
+            other => panic!("{other:?}"),
+        };
+        engine.run_until(Instant::ZERO + Duration::from_secs(10));
+        let before = delivered(&engine);
+        engine.run_until(Instant::ZERO + Duration::from_secs(40));
+        tfrc_units::f64_from_u64(delivered(&engine) - before) * 8.0 / 30e6
+    };
+    for (mbps, share, extra, kernel) in
+        [(3.4, 0.17, 15, 3.28), (6.0, 0.01, 20, 5.79), (6.0, 0.03, 20, 5.79), (6.0, 0.17, 20, 5.58)]
+    {
+        for variant in [Variant::Cubic, Variant::Sack, Variant::Bbr] {
+            let seen = late(&Settings::linux(variant), mbps, share, extra);
+            assert!((seen / kernel - 1.0).abs() < 0.1, "{variant:?} {mbps} {share} {extra}: {seen}");
+        }
+    }
+    assert!(late(&Settings::rfc(Variant::Cubic), 3.4, 0.17, 15) < 1.64);
 }

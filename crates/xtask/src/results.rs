@@ -33,7 +33,10 @@ pub(crate) fn write() -> Outcome {
     let report = root().join("target/report");
     reproduce(release()?, &["all".to_owned()], &report, &[])?;
     for name in ["results.md", "peers.md"] {
-        let page = read(&report.join(name))?;
+        let mut page = read(&report.join(name))?;
+        if name == "peers.md" {
+            page += &by_hand(&read(&root().join("docs").join(name))?);
+        }
         std::fs::write(root().join("docs").join(name), page)
             .map_err(|error| format!("docs/{name}: {error}"))?;
         println!("docs/{name} is written");
@@ -44,6 +47,14 @@ pub(crate) fn write() -> Outcome {
     println!("the report is {}", report.join("index.html").display());
     Ok(())
 }
+
+/// The part of `docs/peers.md` that no experiment writes.
+fn by_hand(page: &str) -> String {
+    page.find(BY_HAND).map_or_else(String::new, |from| page.get(from..).unwrap_or_default().to_owned())
+}
+
+/// Its heading.
+const BY_HAND: &str = "\n## Suites of other projects\n";
 
 /// Runs the mutations of all experiments and writes their page.
 pub(crate) fn mutations() -> Outcome {

@@ -15,6 +15,7 @@ mod hystart_plus;
 mod linux;
 mod ranges;
 mod reassembly;
+mod receive_window;
 mod rto;
 mod scoreboard;
 mod segment;

@@ -36,6 +36,11 @@ impl Reassembly {
         self.next
     }
 
+    /// Segments from the first that is missing to the last received, 0 if none is missing.
+    pub(crate) fn span(&self) -> u32 {
+        self.beyond.end().saturating_sub(self.next)
+    }
+
     #[inline]
     pub(crate) fn receive(&mut self, seq: u32) -> SegmentArrival {
         if seq < self.next {

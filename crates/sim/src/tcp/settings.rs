@@ -54,8 +54,9 @@ pub enum Stack {
 pub enum Acks {
     /// Every segment.
     Each,
-    /// As Linux does: each of the first 16 segments and of the 16 after a duplicate, then every
-    /// second or one that has waited 40 to 200 ms, by the distance of the segments.
+    /// As Linux does: each of the first 16 segments, of the 16 after a duplicate and while the
+    /// receive window grows, then every second or one that has waited 40 to 200 ms, by the distance
+    /// of the segments.
     Linux,
     /// The longest delay, such as 200ms: every second segment is acknowledged, or a segment after
     /// this time (RFC 5681 §4.2: at most 500 ms). A segment that is out of order or fills a hole is

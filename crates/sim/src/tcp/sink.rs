@@ -4,7 +4,8 @@ use tfrc_units::{Duration, Ecn, Instant};
 
 use super::delayed_acks::DelayedAcks;
 use super::reassembly::{Reassembly, SegmentArrival};
-use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, Stamp};
+use super::receive_window::{Growth, ReceiveWindow};
+use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, SackBlock, Stamp};
 use super::settings::{Acks, EcnMode, Settings, Stack};
 
 /// A segment acknowledged late may be followed by one more, not by two (RFC 5681 §4.2).
@@ -16,6 +17,11 @@ pub struct Sink {
     acks: Acks,
     sack: Sack,
     delayed: DelayedAcks,
+    window: ReceiveWindow,
+    segment: u32,
+    stack: Stack,
+    /// A segment that has arrived once more, to be reported (RFC 2883).
+    duplicate: Option<u32>,
     ecn_mode: EcnMode,
     connection: ConnectionId,
     received: Reassembly,
@@ -64,6 +70,10 @@ impl Sink {
                 Sack::Off
             },
             delayed: DelayedAcks::default(),
+            window: ReceiveWindow::new(settings.payload(), settings.window),
+            segment: settings.payload(),
+            stack: settings.stack,
+            duplicate: None,
             ecn_mode: settings.ecn,
             connection,
             received: Reassembly::default(),
@@ -81,6 +91,7 @@ impl Sink {
     /// one.
     pub fn on_data(&mut self, now: Instant, data: &Data, ecn: Ecn) -> Option<Ack> {
         if data.kind == DataKind::Syn {
+            self.window.answers(now);
             return Some(self.ack(AckKind::SynAck));
         }
         self.stats.received_segments += 1;
@@ -97,23 +108,43 @@ impl Sink {
         if data.fin == Fin::Last {
             self.end = Some(data.seq.saturating_add(1));
         }
-        // RFC 7323 §4.3: the stamp of the first segment that is not acknowledged yet.
-        if data.seq <= self.last_ack {
+        // RFC 7323 §4.3: the stamp of the first segment that is not acknowledged yet. Linux keeps
+        // the latest, so that a late copy of a segment does not bring back its own.
+        if data.seq <= self.last_ack && (self.stack == Stack::Rfc || data.stamp >= self.echo) {
             self.echo = data.stamp;
         }
         let arrival = self.received.receive(data.seq);
-        if arrival != SegmentArrival::Duplicate {
+        if arrival == SegmentArrival::Duplicate {
+            self.duplicate = (self.stack == Stack::Linux).then_some(data.seq);
+        } else {
             self.stats.delivered_segments += 1;
             self.stats.delivered_bytes += u64::from(data.len);
         }
         match (arrival, self.acks) {
             (SegmentArrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout),
-            (arrival, Acks::Linux) => match self.delayed.arrived(now, arrival, ecn) {
-                Some(timeout) => self.delay(now, timeout),
-                None => Some(self.ack(AckKind::Ack)),
-            },
+            (arrival, Acks::Linux) => self.answer_as_linux(now, arrival, data.stamp, ecn),
             _ => Some(self.ack(AckKind::Ack)),
         }
+    }
+
+    fn answer_as_linux(
+        &mut self,
+        now: Instant,
+        arrival: SegmentArrival,
+        stamp: Option<Stamp>,
+        ecn: Ecn,
+    ) -> Option<Ack> {
+        let growth = match arrival {
+            SegmentArrival::Duplicate => Growth::None,
+            _ => self.window.arrived(now, stamp),
+        };
+        let answer = match self.delayed.arrived(now, arrival, ecn, growth) {
+            Some(timeout) => self.delay(now, timeout),
+            None => Some(self.ack(AckKind::Ack)),
+        };
+        let bytes = |segments: u32| u64::from(segments) * u64::from(self.segment);
+        self.window.read(now, bytes(self.received.next()), bytes(self.received.span()));
+        answer
     }
 
     fn delay(&mut self, now: Instant, timeout: Duration) -> Option<Ack> {
@@ -148,7 +179,10 @@ impl Sink {
         self.stats.acks += 1;
         let sack = match self.sack {
             Sack::Off => Default::default(),
-            Sack::On => self.received.blocks(),
+            Sack::On => match self.duplicate.take() {
+                Some(seq) => with_duplicate(SackBlock::one(seq), self.received.blocks()),
+                None => self.received.blocks(),
+            },
         };
         Ack { connection: self.connection, kind, next: self.last_ack, sack, echo: self.echo, ecn: self.ecn }
     }
@@ -176,4 +210,11 @@ impl Sink {
     pub const fn stats(&self) -> &SinkStats {
         &self.stats
     }
+}
+
+/// RFC 2883 §4: the duplicate comes first. Beyond the cumulative acknowledgement the block that
+/// contains it follows; it is the newest, as the segment has just arrived.
+const fn with_duplicate(duplicate: SackBlock, blocks: [SackBlock; 3]) -> [SackBlock; 3] {
+    let [first, second, _] = blocks;
+    [duplicate, first, second]
 }

@@ -19,6 +19,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Reductions of the window, for whatever reason, timeouts included.
     pub window_cuts: u64,
+    /// Of them, those that turned out to be for nothing and were taken back.
+    pub window_restores: u64,
     /// Of them, answers to congestion echoes.
     pub ecn_cuts: u64,
     /// Samples of the round-trip time.

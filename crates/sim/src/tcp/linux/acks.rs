@@ -3,21 +3,27 @@
 use tfrc_units::{Duration, Instant};
 
 use super::bbr::{self, Repair};
-use super::flight::{Mark, Times};
+use super::flight::{Mark, Sent, Times};
 use super::hystart::Heard;
 use super::prr::{Progress, Prr, Safety};
 use super::rack::{Detected, Repairing};
-use super::{Alarm, LinuxSender, Planned, ProbeKind, State, TICKS};
+use super::undo::{self, Before};
+use super::window::Window;
+use super::{Alarm, LinuxSender, Planned, ProbeKind, Repairs, State, TICKS};
 use crate::tcp::segment::{Ack, EcnEcho, Reduced};
 use crate::tcp::settings::EcnMode;
 
 /// Deliveries that one acknowledgement shows.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shown {
-    /// Segments newly acknowledged or reported.
+    /// Segments newly acknowledged or reported, with those that arrived twice.
     delivered: u32,
-    /// Segments acknowledged cumulatively.
+    /// Segments acknowledged cumulatively, and reported beyond.
     acked: u32,
+    sacked: u32,
+    /// The segment sent last among them: number of the transmission, and segments delivered before.
+    latest: (u64, u64),
+    duplicate: Duplicate,
     /// Times of the first and last of those that were sent once and had not been reported.
     first: Option<Instant>,
     last: Option<Instant>,
@@ -25,14 +31,34 @@ struct Shown {
     reported: Option<Instant>,
 }
 
+/// Report of segments that have arrived twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Duplicate {
+    #[default]
+    None,
+    /// Of the last segment that the probe was sent with.
+    OfProbe,
+    Other,
+}
+
+impl Shown {
+    fn latest(&mut self, sent: &Sent) {
+        self.latest = self.latest.max((sent.serial, sent.delivered));
+    }
+}
+
 impl LinuxSender {
     pub(super) fn on_open_ack(&mut self, now: Instant, ack: &Ack) {
         if ack.next < self.flight.first() || ack.next > self.high() {
             return;
         }
-        let in_flight_before = self.flight.in_flight();
-        let shown = self.take_in(now, ack);
+        let (in_flight_before, una_before) = (self.flight.in_flight(), self.flight.first());
+        let (duplicate, duplicates) = self.take_duplicates(ack);
+        let mut shown = self.take_in(now, ack);
+        shown.duplicate = duplicate;
+        shown.delivered += duplicates;
         self.measure(now, ack, &shown);
+        self.rack.adapt(shown.latest.1, self.flight.delivered());
         if shown.acked > 0 {
             self.timeouts = 0;
             self.rto.end_backoff();
@@ -42,7 +68,7 @@ impl LinuxSender {
             EcnMode::Off => EcnEcho::None,
             EcnMode::On => ack.ecn,
         };
-        self.leave_state();
+        self.leave_state(ack);
         if self.flight.first() >= self.total {
             self.finish();
             return;
@@ -50,15 +76,42 @@ impl LinuxSender {
         if echo == EcnEcho::Congestion && self.state == State::Open {
             self.stats.ecn_cuts += 1;
             self.begin_reduction();
+            self.undo.forget();
             self.state = State::Echoed;
             self.high_seq = self.high();
         }
-        let found = self.repair(now);
+        let found = self.repair(now, ack, &shown, una_before);
         self.adjust_window(now, &shown, found.lost, in_flight_before);
         let resets = shown.acked > 0 || self.is_older_than_head(now, &shown);
         if resets && found.later.is_none() && self.arm_probe(now) == Planned::No {
             self.arm_retransmission(now);
         }
+    }
+
+    /// RFC 2883: segments that have arrived twice, and their number.
+    fn take_duplicates(&mut self, ack: &Ack) -> (Duplicate, u32) {
+        let Some(block) = undo::duplicate(ack) else { return (Duplicate::None, 0) };
+        if !self.undo.is_plausible(block.len(), self.stats.retransmitted_segments) {
+            return (Duplicate::None, 0);
+        }
+        let of_probe = block.len() == 1 && self.probe.is_some_and(|probe| probe.high == block.end);
+        if !of_probe {
+            self.rack.duplicate();
+        }
+        for seq in block.start..block.end {
+            let sent = self.flight.get(seq);
+            if seq < self.flight.first() || sent.is_some_and(|sent| sent.times == Times::More) {
+                self.undo.reported(seq);
+            }
+            if sent.is_some_and(|sent| sent.times == Times::More && sent.mark == Mark::Sacked) {
+                self.rack.overtaken(seq);
+            }
+        }
+        self.flight.duplicates(block.len());
+        if let Some(model) = &mut self.model {
+            model.delivery.on_duplicates(block.len());
+        }
+        (if of_probe { Duplicate::OfProbe } else { Duplicate::Other }, block.len())
     }
 
     /// The blocks first, then the cumulative acknowledgement.
@@ -68,6 +121,8 @@ impl LinuxSender {
         let (rack, model) = (&mut self.rack, &mut self.model);
         self.flight.report(&ack.sack, |seq, sent| {
             shown.delivered += 1;
+            shown.sacked += 1;
+            shown.latest(&sent);
             if sent.times == Times::Once {
                 shown.reported = shown.reported.or(Some(sent.at));
             }
@@ -82,11 +137,15 @@ impl LinuxSender {
                 return;
             }
             shown.delivered += 1;
+            shown.latest(&sent);
             if sent.times == Times::Once {
                 shown.first = shown.first.or(Some(sent.at));
                 shown.last = Some(sent.at);
             }
-            rack.arrived(seq, &sent, now, least);
+            // An echo from before the retransmission is of the original (RFC 8985 §6.2 step 2).
+            if sent.times == Times::Once || ack.echo.is_none_or(|echo| echo.at() >= sent.at) {
+                rack.arrived(seq, &sent, now, least);
+            }
             if let Some(model) = model {
                 model.delivery.on_delivered(sent.serial, sent.at, sent.snapshot);
             }
@@ -122,6 +181,8 @@ impl LinuxSender {
         let Some(probe) = self.probe.filter(|probe| next >= probe.high) else { return };
         match probe.kind {
             ProbeKind::New => self.probe = None,
+            // Both copies have arrived: nothing was lost.
+            ProbeKind::Resent if shown.duplicate == Duplicate::OfProbe => self.probe = None,
             ProbeKind::Resent if next > probe.high => {
                 self.probe = None;
                 if self.state == State::Open {
@@ -135,14 +196,29 @@ impl LinuxSender {
         }
     }
 
-    fn leave_state(&mut self) {
+    fn leave_state(&mut self, ack: &Ack) {
         let una = self.flight.first();
+        if self.state == State::Open && !self.is_repair_out() {
+            self.undo.none_out();
+        }
         match self.state {
             State::Echoed if una > self.high_seq => self.end_reduction(),
-            State::Recovery if una >= self.high_seq => self.end_reduction(),
-            State::Loss if una >= self.high_seq => self.state = State::Open,
+            State::Recovery if una >= self.high_seq => {
+                if self.undo.all_were_duplicates() || self.undo.was_delayed(ack) {
+                    self.take_back();
+                    self.state = State::Open;
+                } else {
+                    self.rack.recovered();
+                    self.end_reduction();
+                }
+            }
             State::Echoed | State::Loss | State::Open | State::Recovery => {}
         }
+    }
+
+    /// Returns true if a segment was sent again and not acknowledged.
+    fn is_repair_out(&self) -> bool {
+        self.flight.again() > 0 || self.flight.head().is_some_and(|head| head.times == Times::More)
     }
 
     fn end_reduction(&mut self) {
@@ -152,8 +228,40 @@ impl LinuxSender {
         self.state = State::Open;
     }
 
-    /// Looks for losses, and begins a recovery if there are.
-    fn repair(&mut self, now: Instant) -> Detected {
+    /// Looks for losses, and begins a recovery if there are; ends one that was for nothing.
+    fn repair(&mut self, now: Instant, ack: &Ack, shown: &Shown, una_before: u32) -> Detected {
+        self.repairs = Repairs::Go;
+        match self.state {
+            State::Recovery => {
+                if shown.acked > 0 && self.undo.was_delayed(ack) {
+                    self.rack.overtaken(una_before);
+                    if self.flight.again() > 0 {
+                        // New segments alone, until it is clear if more was for nothing.
+                        self.repairs = Repairs::Wait;
+                        return Detected::default();
+                    }
+                    self.flight.find_all_lost();
+                    self.take_back();
+                    self.state = State::Open;
+                    if !self.is_repair_out() {
+                        self.undo.none_out();
+                    }
+                }
+                self.take_back_duplicates();
+            }
+            State::Loss if shown.acked > 0 && self.is_for_nothing(ack) => {
+                self.flight.find_all_lost();
+                self.take_back();
+                self.timeouts = 0;
+                self.state = State::Open;
+            }
+            State::Loss if self.flight.first() >= self.high_seq => {
+                self.rack.recovered();
+                self.state = State::Open;
+            }
+            State::Open => self.take_back_duplicates(),
+            State::Echoed | State::Loss => {}
+        }
         let found = self.look_for_losses(now);
         match self.state {
             State::Open | State::Echoed if self.flight.has_lost() => self.enter_recovery(),
@@ -162,6 +270,33 @@ impl LinuxSender {
             State::Echoed | State::Loss | State::Open | State::Recovery => {}
         }
         found
+    }
+
+    fn is_for_nothing(&self, ack: &Ack) -> bool {
+        self.undo.all_were_duplicates() || self.undo.was_delayed(ack)
+    }
+
+    /// RFC 3708: all that was sent again has arrived twice.
+    fn take_back_duplicates(&mut self) {
+        if self.undo.all_were_duplicates() {
+            self.rack.was_spurious();
+            self.take_back();
+            self.state = State::Open;
+        }
+    }
+
+    /// A reduction was for nothing (RFC 4015 §3.3; the kernel restores both windows as they were).
+    fn take_back(&mut self) {
+        let Some(before) = self.undo.take() else { return };
+        self.stats.window_restores += 1;
+        match &mut self.model {
+            Some(model) => model.undo(),
+            None => self.window.cwnd = self.window.cwnd.max(before.cwnd),
+        }
+        if before.ssthresh > self.window.ssthresh {
+            self.window.ssthresh = before.ssthresh;
+            self.tell = Reduced::No;
+        }
     }
 
     pub(super) fn look_for_losses(&mut self, now: Instant) -> Detected {
@@ -181,11 +316,36 @@ impl LinuxSender {
     }
 
     pub(super) fn enter_recovery(&mut self) {
+        if !self.is_repair_out() {
+            self.undo.none_out();
+        }
+        let out = self.repairs_out();
         if matches!(self.state, State::Loss | State::Open) {
+            let before = self.before();
             self.begin_reduction();
+            self.undo.begin(self.flight.first(), out, Some(before));
+        } else {
+            self.undo.begin(self.flight.first(), out, None);
         }
         self.state = State::Recovery;
         self.high_seq = self.high();
+    }
+
+    /// Retransmissions in the network, with that of a probe.
+    pub(super) fn repairs_out(&self) -> u32 {
+        let probe = self.probe.is_some_and(|probe| probe.kind == ProbeKind::Resent);
+        self.flight.again() + u32::from(probe)
+    }
+
+    /// The windows that an end of the reduction for nothing restores: of the threshold at least
+    /// three quarters of the window, in no reduction.
+    pub(super) fn before(&self) -> Before {
+        let Window { cwnd, ssthresh, .. } = self.window;
+        let ssthresh = match self.state {
+            State::Echoed | State::Recovery => ssthresh,
+            State::Loss | State::Open => ssthresh.max(cwnd / 2 + cwnd / 4),
+        };
+        Before { cwnd, ssthresh }
     }
 
     fn begin_reduction(&mut self) {
@@ -231,11 +391,15 @@ impl LinuxSender {
                 let safety = if shown.acked > 0 && lost == 0 { Safety::Safe } else { Safety::Unsafe };
                 self.reduce_on(Progress { delivered: shown.delivered, safety });
             }
-            State::Loss | State::Open if shown.acked > 0 && self.is_window_used() => {
+            State::Loss | State::Open if self.may_grow(shown) && self.is_window_used() => {
                 let least = self.least_rtt.unwrap_or(Duration::ZERO);
                 self.window.grow(now, shown.delivered, least);
             }
             State::Loss | State::Open => {}
         }
+    }
+    /// In order alone, unless the path is known to reorder.
+    const fn may_grow(&self, shown: &Shown) -> bool {
+        shown.acked > 0 || (self.rack.is_reordering_high() && shown.sacked > 0)
     }
 }

@@ -9,6 +9,16 @@ pub(super) struct Snapshot {
     delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
+    supply: Supply,
+}
+
+/// Supply of data when a segment was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Supply {
+    /// It filled the path.
+    Enough,
+    /// Less than the path could carry was in flight, on purpose: a rate says what was sent.
+    Short,
 }
 
 /// Counts of the connection.
@@ -20,6 +30,8 @@ pub(super) struct Delivery {
     /// Sending time of the segment that was delivered last, or of the first after an idle time.
     first_sent: Instant,
     lost: u64,
+    /// The supply is short until more than this number is delivered.
+    short_until: Option<u64>,
     /// Segment sent last among those that the acknowledgement at hand delivers.
     latest: Option<Latest>,
 }
@@ -38,17 +50,19 @@ pub(super) struct RateSample {
     pub(super) rate: f64,
     /// Segments delivered when the acknowledged one was sent.
     pub(super) prior_delivered: u64,
+    pub(super) supply: Supply,
 }
 
 impl Snapshot {
     /// The state at the start.
     pub(super) const START: Self =
-        Self { delivered: 0, delivered_at: Instant::ZERO, first_sent: Instant::ZERO };
+        Self { delivered: 0, delivered_at: Instant::ZERO, first_sent: Instant::ZERO, supply: Supply::Enough };
 }
 
 impl Delivery {
     pub(super) const fn new() -> Self {
-        Self { delivered: 0, at: Instant::ZERO, first_sent: Instant::ZERO, lost: 0, latest: None }
+        let (at, first_sent) = (Instant::ZERO, Instant::ZERO);
+        Self { delivered: 0, at, first_sent, lost: 0, short_until: None, latest: None }
     }
 
     pub(super) const fn delivered(&self) -> u64 {
@@ -67,12 +81,19 @@ impl Delivery {
         self.lost += u64::from(segments);
     }
 
+    /// Segments have arrived that had arrived before.
+    pub(super) fn on_duplicates(&mut self, segments: u32) {
+        self.delivered += u64::from(segments);
+    }
+
     /// A segment goes out.
     pub(super) fn on_sent(&mut self, now: Instant, traffic: Traffic) -> Snapshot {
         if traffic == Traffic::None {
             (self.first_sent, self.at) = (now, now);
         }
-        Snapshot { delivered: self.delivered, delivered_at: self.at, first_sent: self.first_sent }
+        let supply = if self.short_until.is_some() { Supply::Short } else { Supply::Enough };
+        let (delivered, delivered_at, first_sent) = (self.delivered, self.at, self.first_sent);
+        Snapshot { delivered, delivered_at, first_sent, supply }
     }
 
     /// A segment has arrived, which was sent at `sent` as the transmission `serial`.
@@ -84,8 +105,16 @@ impl Delivery {
         }
     }
 
+    /// The supply is short until all that is in flight, and one more, is delivered.
+    pub(super) fn is_short(&mut self, in_flight: u32) {
+        self.short_until = Some(self.delivered + u64::from(in_flight));
+    }
+
     /// All that an acknowledgement delivers is taken in.
     pub(super) fn sample(&mut self, now: Instant, least_rtt: Option<Duration>) -> Option<RateSample> {
+        if self.short_until.is_some_and(|until| self.delivered > until) {
+            self.short_until = None;
+        }
         let Latest { sent, snapshot, .. } = self.latest.take()?;
         self.at = now;
         let sending = sent.saturating_since(snapshot.first_sent);
@@ -96,7 +125,8 @@ impl Delivery {
             return None;
         }
         let delivered = f64_from_u64(self.delivered - snapshot.delivered);
-        Some(RateSample { rate: delivered / interval.as_secs_f64(), prior_delivered: snapshot.delivered })
+        let rate = delivered / interval.as_secs_f64();
+        Some(RateSample { rate, prior_delivered: snapshot.delivered, supply: snapshot.supply })
     }
 }
 
@@ -154,6 +184,24 @@ mod tests {
         }
         let sample = delivery.sample(ms(200), None).unwrap();
         assert!((sample.rate - 10.0 / 0.2).abs() < 1e-9 && sample.prior_delivered == 0, "{sample:?}");
+    }
+
+    #[test]
+    fn a_short_supply_ends_with_what_was_in_flight() {
+        // Two in flight when it becomes short: those sent until the third delivery say so.
+        let mut delivery = Delivery::new();
+        let first = [delivery.on_sent(ms(0), Traffic::None), delivery.on_sent(ms(0), Traffic::Some)];
+        delivery.is_short(2);
+        let later = delivery.on_sent(ms(1), Traffic::Some);
+        let mut supply = |serial, snapshot| {
+            delivery.on_delivered(serial, ms(0), snapshot);
+            let seen = delivery.sample(ms(100 + serial), None).unwrap().supply;
+            (seen, delivery.on_sent(ms(100 + serial), Traffic::Some).supply)
+        };
+        use Supply::{Enough, Short};
+        assert_eq!(supply(1, first[0]), (Enough, Short));
+        assert_eq!(supply(2, first[1]), (Enough, Short));
+        assert_eq!(supply(3, later), (Short, Enough));
     }
 
     #[test]

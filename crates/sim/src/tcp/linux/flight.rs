@@ -25,6 +25,14 @@ pub(super) enum Mark {
 }
 
 impl Mark {
+    /// 1 for a segment whose retransmission is in the network, otherwise 0.
+    const fn again(self) -> u32 {
+        match self {
+            Self::Lost | Self::Out | Self::Sacked => 0,
+            Self::Again | Self::Twice => 1,
+        }
+    }
+
     /// Copies in the network.
     const fn copies(self) -> u32 {
         match self {
@@ -44,9 +52,14 @@ pub(super) struct Sent {
     pub(super) serial: u64,
     pub(super) mark: Mark,
     pub(super) times: Times,
+    /// Segments delivered before the last transmission.
+    pub(super) delivered: u64,
     /// State of deliveries at the last transmission, where a model of the path asks for it.
     pub(super) snapshot: Snapshot,
 }
+
+/// Number of a transmission that no other overtakes.
+const NEVER_LATE: u64 = 0;
 
 /// Transmissions of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +88,10 @@ pub(super) struct Flight {
     in_flight: u32,
     lost: u32,
     sacked_count: u32,
+    /// Retransmissions in the network.
+    again: u32,
+    /// Segments delivered since the start, with those that arrived twice.
+    delivered: u64,
     /// No segment below is [`Mark::Lost`].
     lost_from: u32,
 }
@@ -104,6 +121,21 @@ impl Flight {
         self.sacked_count
     }
 
+    /// Retransmissions thought to be in the network.
+    pub(super) const fn again(&self) -> u32 {
+        self.again
+    }
+
+    /// Segments delivered since the start, with those that arrived twice.
+    pub(super) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// The receiver has reported this many duplicates.
+    pub(super) fn duplicates(&mut self, segments: u32) {
+        self.delivered += u64::from(segments);
+    }
+
     pub(super) const fn has_lost(&self) -> bool {
         self.lost > 0
     }
@@ -125,6 +157,7 @@ impl Flight {
         let before = core::mem::replace(&mut sent.mark, mark);
         self.leave(before);
         self.in_flight += mark.copies();
+        self.again += mark.again();
         self.lost += u32::from(mark == Mark::Lost);
         self.sacked_count += u32::from(mark == Mark::Sacked);
         if mark == Mark::Lost {
@@ -134,6 +167,7 @@ impl Flight {
 
     fn leave(&mut self, mark: Mark) {
         self.in_flight -= mark.copies();
+        self.again -= mark.again();
         self.lost -= u32::from(mark == Mark::Lost);
         self.sacked_count -= u32::from(mark == Mark::Sacked);
     }
@@ -154,7 +188,8 @@ impl Flight {
         let seq = self.first.saturating_add(self.len());
         let serial = self.transmission(seq);
         let snapshot = Snapshot::START;
-        self.segments.push_back(Sent { at, serial, mark: Mark::Out, times: Times::Once, snapshot });
+        let (mark, times, delivered) = (Mark::Out, Times::Once, self.delivered);
+        self.segments.push_back(Sent { at, serial, mark, times, delivered, snapshot });
         self.in_flight += 1;
         seq
     }
@@ -162,9 +197,28 @@ impl Flight {
     /// A segment is sent again.
     pub(super) fn resend(&mut self, seq: u32, at: Instant, mark: Mark) {
         self.set(seq, mark);
-        let serial = self.transmission(seq);
+        let (serial, delivered) = (self.transmission(seq), self.delivered);
         if let Some(sent) = self.place(seq).and_then(|place| self.segments.get_mut(place)) {
-            (sent.at, sent.serial, sent.times) = (at, serial, Times::More);
+            (sent.at, sent.serial, sent.times, sent.delivered) = (at, serial, Times::More, delivered);
+        }
+    }
+
+    /// Nothing is lost after all. As in the kernel, segments that were taken for lost are not looked
+    /// at again before they are sent again or a timeout.
+    pub(super) fn find_all_lost(&mut self) {
+        let (mut seq, high) = (self.first, self.first.saturating_add(self.len()));
+        while seq < high {
+            match self.get(seq).map(|sent| sent.mark) {
+                Some(Mark::Lost) => {
+                    self.set(seq, Mark::Out);
+                    if let Some(sent) = self.place(seq).and_then(|place| self.segments.get_mut(place)) {
+                        sent.serial = NEVER_LATE;
+                    }
+                }
+                Some(Mark::Again) => self.set(seq, Mark::Twice),
+                Some(Mark::Out | Mark::Sacked | Mark::Twice) | None => {}
+            }
+            seq += 1;
         }
     }
 
@@ -186,6 +240,7 @@ impl Flight {
         while self.first < next
             && let Some(sent) = self.segments.pop_front()
         {
+            self.delivered += u64::from(sent.mark != Mark::Sacked);
             each(self.first, sent);
             self.leave(sent.mark);
             self.first += 1;
@@ -204,6 +259,7 @@ impl Flight {
             let mut seq = self.sacked.next_hole(block.start);
             while seq < block.end {
                 if let Some(sent) = self.get(seq) {
+                    self.delivered += 1;
                     each(seq, sent);
                 }
                 self.set(seq, Mark::Sacked);
@@ -243,7 +299,7 @@ mod tests {
     proptest! {
         /// The counts are those of the segments, whatever happens.
         #[test]
-        fn counts(steps in prop::collection::vec((0_u32..6, 0_u32..40, 1_u32..5), 1..200)) {
+        fn counts(steps in prop::collection::vec((0_u32..8, 0_u32..40, 1_u32..5), 1..200)) {
             let mut flight = Flight::default();
             for (now, (what, seq, len)) in (1_u64..).zip(steps) {
                 let at = Instant::from_nanos(now);
@@ -256,6 +312,7 @@ mod tests {
                         let block = SackBlock { start: seq, end: seq + len };
                         flight.report(&[block, SackBlock::default(), SackBlock::default()], |_, _| {});
                     }
+                    (6, Some(Mark::Again)) => flight.find_all_lost(),
                     (5, _) => flight.acknowledge(flight.first() + len.min(flight.len()), |_, _| {}),
                     _ => {}
                 }
@@ -266,9 +323,14 @@ mod tests {
                 prop_assert_eq!(saturating::<usize>(flight.sacked_count), count(|mark| mark == Mark::Sacked));
                 let copies: u32 = flight.segments.iter().map(|sent| sent.mark.copies()).sum();
                 prop_assert_eq!(flight.in_flight, copies);
+                prop_assert_eq!(
+                    saturating::<usize>(flight.again),
+                    count(|mark| matches!(mark, Mark::Again | Mark::Twice))
+                );
                 let first_lost = flight.segments.iter().position(|sent| sent.mark == Mark::Lost);
                 let first_lost = first_lost.map(|place| flight.first + saturating::<u32>(place));
-                let out = count(|mark| mark.copies() > 0);
+                let late = |sent: &&Sent| sent.mark.copies() > 0 && sent.serial != NEVER_LATE;
+                let out = flight.segments.iter().filter(late).count();
                 prop_assert_eq!(flight.next_lost(), first_lost);
                 prop_assert_eq!(flight.sent_before(u64::MAX).count(), out);
             }

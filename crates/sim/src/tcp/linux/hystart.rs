@@ -58,7 +58,7 @@ impl HyStart {
 
     /// Returns true if slow start should end at this acknowledgement.
     pub(super) fn ends(&mut self, heard: Heard) -> bool {
-        if self.outcome == Outcome::Found || heard.window < LOW_WINDOW {
+        if self.outcome == Outcome::Found {
             return false;
         }
         let fresh = Round { start: heard.now, last: heard.now, end: heard.high, shortest: None, samples: 0 };
@@ -66,6 +66,9 @@ impl HyStart {
             Some(round) if heard.una <= round.end => round,
             round => round.insert(fresh),
         };
+        if heard.window < LOW_WINDOW {
+            return false;
+        }
         let mut found = false;
         if heard.now.saturating_since(round.last) <= TRAIN_GAP {
             round.last = heard.now;

@@ -16,6 +16,7 @@ mod pacing;
 mod prr;
 mod rack;
 mod timeout;
+mod undo;
 mod window;
 
 use tfrc_units::{Duration, Ecn, Instant};
@@ -26,6 +27,7 @@ use self::model::Model;
 use self::prr::{Progress, Prr, Safety};
 use self::rack::{Rack, Trips};
 use self::timeout::Timeout;
+use self::undo::Undo;
 use self::window::Window;
 use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, Fin, Reduced, Stamp};
 use super::sender::{AFTER_LOST_SYN, Phase, Syn, Transfer};
@@ -58,6 +60,8 @@ pub(crate) struct LinuxSender {
     model: Option<Box<Model>>,
     use_of_window: UseOfWindow,
     reduction: Prr,
+    undo: Undo,
+    repairs: Repairs,
     rack: Rack,
     probe: Option<Probe>,
     rto: Timeout,
@@ -71,6 +75,14 @@ pub(crate) struct LinuxSender {
     tell: Reduced,
     stats: SenderStats,
     trace: Vec<WindowSample>,
+}
+
+/// Retransmission of what is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repairs {
+    Go,
+    /// Not before the next acknowledgement.
+    Wait,
 }
 
 /// States of loss recovery.
@@ -158,6 +170,8 @@ impl LinuxSender {
             model: Model::new(&settings),
             use_of_window: UseOfWindow::default(),
             reduction: Prr::default(),
+            undo: Undo::default(),
+            repairs: Repairs::Go,
             rack: Rack::default(),
             probe: None,
             rto: Timeout::new(&settings),
@@ -263,7 +277,9 @@ impl LinuxSender {
             State::Echoed | State::Recovery => false,
         };
         if new || self.flight.first() >= self.high_seq {
+            let (before, out) = (self.before(), self.repairs_out());
             self.cut();
+            self.undo.begin(self.flight.first(), out, Some(before));
         }
         self.window.timed_out();
         let (first, high) = (self.flight.first(), self.high());
@@ -284,6 +300,7 @@ impl LinuxSender {
         self.high_seq = high;
         self.probe = None;
         self.forced = None;
+        self.repairs = Repairs::Go;
         self.timeouts = self.timeouts.saturating_add(1);
         self.rto.back_off();
         self.tell = if self.settings.ecn == EcnMode::On { Reduced::Yes } else { Reduced::No };
@@ -315,10 +332,11 @@ impl LinuxSender {
         self.alarm = Some(Alarm::Retransmit(now + self.rto.rest(from, now)));
         self.look_for_losses(now);
         if self.flight.in_flight() != before {
+            self.repairs = Repairs::Go;
             if self.state != State::Recovery {
                 self.enter_recovery();
+                self.reduce_on(Progress { delivered: 1, safety: Safety::Unsafe });
             }
-            self.reduce_on(Progress { delivered: 1, safety: Safety::Unsafe });
         }
     }
 
@@ -336,7 +354,10 @@ impl LinuxSender {
         if let Some(forced) = self.forced.take() {
             return self.transmit_probe(now, forced);
         }
-        let lost = self.flight.next_lost();
+        let lost = match self.repairs {
+            Repairs::Go => self.flight.next_lost(),
+            Repairs::Wait => None,
+        };
         let limit = if self.flight.in_flight() >= self.window.cwnd {
             Some(Limit::Window)
         } else if lost.is_none() && !self.may_send_new() {
@@ -407,6 +428,7 @@ impl LinuxSender {
         self.flight.resend(seq, now, mark);
         self.note_sent(now, seq, Traffic::Some);
         let data = self.data(now, seq);
+        self.undo.sent_again(now);
         self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += u64::from(data.len);
         self.count(&data);

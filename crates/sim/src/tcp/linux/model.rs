@@ -58,6 +58,11 @@ impl Model {
         self.delivery.on_sent(now, traffic)
     }
 
+    /// A reduction was for nothing.
+    pub(super) fn undo(&mut self) {
+        self.bbr.undo(&self.delivery);
+    }
+
     /// The retransmission timer has expired and these many segments were lost.
     pub(super) fn timed_out(&mut self, now: Instant, lost: u32) {
         self.delivery.on_lost(lost);
@@ -67,6 +72,7 @@ impl Model {
     /// The window after an acknowledgement; `heard` takes the counts.
     pub(super) fn window(&mut self, cwnd: u32, heard: impl FnOnce(&mut Delivery) -> Heard) -> u32 {
         let heard = heard(&mut self.delivery);
-        self.bbr.on_ack(&heard, &self.delivery, cwnd)
+        let departure = self.pacer.departure(heard.now);
+        self.bbr.on_ack(&heard, &mut self.delivery, departure, cwnd)
     }
 }

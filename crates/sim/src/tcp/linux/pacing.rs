@@ -29,6 +29,11 @@ impl Pacer {
         (self.together == 0 && self.next > now).then_some(self.next)
     }
 
+    /// When the next segment goes by the pace, of those sent up to `now`.
+    pub(super) fn departure(&self, now: Instant) -> Instant {
+        self.next.max(now)
+    }
+
     pub(super) fn on_sent(&mut self, now: Instant, pace: Pace) {
         if self.together == 0 {
             self.together = pace.together.max(1);

@@ -7,11 +7,17 @@ use super::flight::{Flight, Mark, Sent, Times};
 /// Reported segments that make a loss without a wait while no reordering has been seen (RFC 8985
 /// §6.2 step 4).
 const DUP_THRESHOLD: u32 = 3;
-/// `RACK.reo_wnd_mult` 1: without duplicate reports by the receiver (D-SACK) it stays there.
+/// The reordering window is a number of these parts of the least round trip (RFC 8985 §6.2 step 4).
 const REORDERING_PART: u64 = 4;
+/// Most of them.
+const MOST_PARTS: u64 = 255;
+/// Recoveries for which a longer window stands after the last duplicate.
+const PERSIST: u32 = 16;
+/// Greatest distance of reordering that is remembered, in segments.
+const MOST_DEGREE: u32 = 300;
 
 /// The latest of the segments that have arrived, by their transmission.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Rack {
     /// Number of that transmission; 0 before the first.
     latest: u64,
@@ -19,6 +25,39 @@ pub(super) struct Rack {
     /// One past the highest segment that has arrived.
     forward: u32,
     order: Order,
+    /// The distance by which segments have been overtaken, in segments, at least
+    /// [`DUP_THRESHOLD`].
+    degree: u32,
+    /// Parts of the least round trip in the reordering window (`RACK.reo_wnd_mult`).
+    parts: u64,
+    /// Recoveries for which they stay.
+    persist: u32,
+    /// A duplicate was reported since they last grew, and segments delivered by then.
+    duplicate: Duplicate,
+    grown_at: u64,
+}
+
+/// Report of a duplicate that the reordering window has not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Duplicate {
+    None,
+    Reported,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            latest: 0,
+            rtt: Duration::ZERO,
+            forward: 0,
+            order: Order::Kept,
+            degree: DUP_THRESHOLD,
+            parts: 1,
+            persist: 0,
+            duplicate: Duplicate::None,
+            grown_at: 0,
+        }
+    }
 }
 
 /// Order of arrivals so far.
@@ -59,9 +98,7 @@ impl Rack {
     /// RFC 8985 §6.2 steps 1 to 3: segment `seq` has arrived.
     pub(super) fn arrived(&mut self, seq: u32, sent: &Sent, now: Instant, least: Option<Duration>) {
         if sent.times == Times::Once {
-            if seq < self.forward {
-                self.order = Order::Broken;
-            }
+            self.overtaken(seq);
             self.forward = self.forward.max(seq.saturating_add(1));
         }
         let rtt = now.saturating_since(sent.at);
@@ -73,14 +110,63 @@ impl Rack {
         self.latest = self.latest.max(sent.serial);
     }
 
+    /// Segment `seq` may have been overtaken by the others that arrived.
+    pub(super) fn overtaken(&mut self, seq: u32) {
+        if let Some(distance @ 1..) = self.forward.checked_sub(seq) {
+            self.order = Order::Broken;
+            self.degree = self.degree.max(distance.min(MOST_DEGREE));
+        }
+    }
+
+    /// Returns true if segments are overtaken by more than a duplicate threshold.
+    pub(super) const fn is_reordering_high(&self) -> bool {
+        self.degree > DUP_THRESHOLD
+    }
+
+    /// The receiver reports a duplicate that may be due to a reordering window too short.
+    pub(super) fn duplicate(&mut self) {
+        if self.order == Order::Broken {
+            self.duplicate = Duplicate::Reported;
+        }
+    }
+
+    /// RFC 8985 §6.2 step 4: a duplicate makes the window longer, once in a round trip. `sent_after`
+    /// is the number of segments delivered when the latest that has arrived now was sent,
+    /// `delivered` that at present.
+    pub(super) fn adapt(&mut self, sent_after: u64, delivered: u64) {
+        if sent_after == 0 {
+            return;
+        }
+        if sent_after < self.grown_at {
+            self.duplicate = Duplicate::None;
+        }
+        if self.duplicate == Duplicate::Reported {
+            self.duplicate = Duplicate::None;
+            self.parts = (self.parts + 1).min(MOST_PARTS);
+            (self.grown_at, self.persist) = (delivered, PERSIST);
+        } else if self.persist == 0 {
+            self.parts = 1;
+        }
+    }
+
+    /// A recovery has ended, and was not for nothing.
+    pub(super) const fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A recovery was for nothing, by duplicates.
+    pub(super) fn was_spurious(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
+    }
+
     /// RFC 8985 §6.2 step 4.
     fn wait(&self, flight: &Flight, trips: Trips, repairing: Repairing) -> Duration {
-        let hurry = repairing == Repairing::Yes || flight.sacked() >= DUP_THRESHOLD;
+        let hurry = repairing == Repairing::Yes || flight.sacked() >= self.degree;
         if self.order == Order::Kept && hurry {
             return Duration::ZERO;
         }
-        let least = trips.least.unwrap_or(Duration::ZERO) / REORDERING_PART;
-        least.min(trips.smoothed.unwrap_or(Duration::ZERO))
+        let part = trips.least.unwrap_or(Duration::ZERO) / REORDERING_PART;
+        (part * self.parts).min(trips.smoothed.unwrap_or(Duration::ZERO))
     }
 
     /// Marks what is lost (RFC 8985 §6.2 step 5).
@@ -191,6 +277,37 @@ mod tests {
         assert_eq!((lost(&flight), rest), (vec![], Some(Duration::from_millis(21))));
         rack.detect(&mut flight, ms(126), TRIPS, Repairing::Yes);
         assert_eq!(lost(&flight), [0]);
+    }
+
+    #[test]
+    fn duplicates_lengthen_the_wait_once_a_round_trip_up_to_the_smoothed_one() {
+        let (flight, mut rack, _) = after(&[3, 1]);
+        let parts = |rack: &mut Rack, sent_after, delivered| {
+            rack.duplicate();
+            rack.adapt(sent_after, delivered);
+            rack.wait(&flight, TRIPS, Repairing::Yes).as_nanos() / 1_000_000
+        };
+        assert_eq!(parts(&mut rack, 0, 5), 25, "nothing was delivered before");
+        assert_eq!(parts(&mut rack, 1, 10), 50);
+        assert_eq!(parts(&mut rack, 9, 20), 50, "sent before the window grew");
+        assert_eq!(parts(&mut rack, 10, 20), 75);
+        assert_eq!(parts(&mut rack, 20, 30), 100);
+        assert_eq!(parts(&mut rack, 30, 40), 100, "SRTT");
+        // Sixteen recoveries without a duplicate.
+        (0..15).for_each(|_| rack.recovered());
+        rack.adapt(41, 50);
+        assert_eq!(rack.wait(&flight, TRIPS, Repairing::Yes), Duration::from_millis(100));
+        rack.recovered();
+        rack.adapt(51, 60);
+        assert_eq!(rack.wait(&flight, TRIPS, Repairing::Yes), Duration::from_millis(25));
+    }
+
+    #[test]
+    fn duplicates_without_reordering_change_nothing() {
+        let (flight, mut rack, _) = after(&[1, 2]);
+        rack.duplicate();
+        rack.adapt(1, 2);
+        assert_eq!(rack.wait(&flight, TRIPS, Repairing::No), Duration::from_millis(25));
     }
 
     #[test]

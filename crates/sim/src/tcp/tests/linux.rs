@@ -195,8 +195,9 @@ fn the_first_segments_are_acknowledged_at_once() {
     let settings = Settings { acks: Acks::Linux, ..linux(Variant::Sack) };
     let ladder = Ladder::ran(settings, Transfer::Segments(60), &[], 2000);
     assert!(ladder.sender.is_done());
-    // 16 one by one, then each second one.
-    assert_eq!(ladder.sink.stats().acks, 16 + 22);
+    // Six while the window of the start grows and 16 more one by one, four pairs; a pair, 24 while
+    // the window grows with what was read, two pairs: as a kernel 6.18 over 200 ms.
+    assert_eq!(ladder.sink.stats().acks, 22 + 4 + 1 + 24 + 2);
 }
 
 #[test]
@@ -213,4 +214,68 @@ fn a_lost_syn_costs_a_second() {
         1200: 2 > | 10.00
     ",
     );
+}
+
+/// Segments that are late by this many milliseconds, and the counters after half a second.
+fn late(settings: Settings, late: &[(u64, u64)]) -> SenderStats {
+    let mut ladder = Ladder::new(&settings, Transfer::Unlimited, &[]);
+    ladder.late = late.iter().copied().collect();
+    ladder.run(600);
+    *ladder.sender.stats()
+}
+
+#[test]
+fn a_reduction_for_a_late_segment_is_taken_back() {
+    // Beyond the duplicate threshold, and before the retransmission: by the echo of its time.
+    let seen = late(linux(Variant::Sack), &[(2, 60)]);
+    assert_eq!((seen.window_cuts, seen.window_restores, seen.retransmitted_segments), (1, 1, 1));
+    // Without timestamps: by the report of the second copy.
+    let plain = Settings { timestamps: Timestamps::Off, ..linux(Variant::Cubic) };
+    let seen = late(plain, &[(2, 60)]);
+    assert_eq!((seen.window_cuts, seen.window_restores, seen.retransmitted_segments), (1, 1, 1));
+    // Nothing is taken back for a loss.
+    let mut ladder = Ladder::ran(linux(Variant::Sack), Transfer::Unlimited, &[2], 600);
+    let seen = *ladder.sender.stats();
+    assert_eq!((seen.window_cuts, seen.window_restores, seen.retransmitted_segments), (1, 0, 1));
+    assert!(!ladder.steps().is_empty());
+}
+
+#[test]
+fn the_window_of_reordering_grows_with_duplicates() {
+    // 100 ms: a quarter is not enough for the second, half of it is.
+    let seen = late(linux(Variant::Sack), &[(2, 60), (40, 40)]);
+    assert_eq!((seen.window_cuts, seen.window_restores, seen.retransmitted_segments), (1, 1, 1));
+    let seen = late(linux(Variant::Sack), &[(2, 60), (40, 90)]);
+    assert_eq!((seen.window_restores, seen.retransmitted_segments), (2, 2));
+}
+
+#[test]
+fn a_timeout_of_late_segments_is_taken_back() {
+    // All that is left is late by more than the timeout of 300 ms.
+    let all: Vec<(u64, u64)> = (11..=30).map(|n| (n, 700)).collect();
+    let mut ladder = Ladder::new(&linux(Variant::Cubic), Transfer::Segments(30), &[]);
+    ladder.late = all.into_iter().collect();
+    ladder.run(1500);
+    let seen = ladder.sender.stats();
+    assert!(seen.timeouts > 0 && seen.window_restores > 0, "{seen:?}");
+    assert!(ladder.sender.cwnd() >= 20.0, "{}", ladder.sender.cwnd());
+}
+
+#[test]
+fn a_segment_that_arrives_twice_is_reported_first() {
+    let mut sink = Sink::new(&linux(Variant::Sack), ConnectionId::default());
+    let mut blocks = |seq| {
+        let (connection, kind) = (ConnectionId::default(), DataKind::Data);
+        let (reduced, fin) = (Reduced::No, Fin::More);
+        let data = Data { connection, kind, seq, len: 1448, stamp: None, reduced, fin, ask: 0 };
+        let ack = sink.on_data(Instant::ZERO, &data, Ecn::NotEct).expect("at once");
+        ack.sack.map(|block| (block.start, block.end))
+    };
+    // RFC 2883 §4.1 and §4.2: below the acknowledgement, then in a block beyond it.
+    assert_eq!(blocks(0), [(0, 0); 3]);
+    assert_eq!(blocks(0), [(0, 1), (0, 0), (0, 0)]);
+    assert_eq!(blocks(5), [(5, 6), (0, 0), (0, 0)]);
+    assert_eq!(blocks(3), [(3, 4), (5, 6), (0, 0)]);
+    assert_eq!(blocks(5), [(5, 6), (5, 6), (3, 4)]);
+    assert_eq!(blocks(1), [(5, 6), (3, 4), (0, 0)]);
 }

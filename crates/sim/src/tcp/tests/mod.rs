@@ -9,6 +9,7 @@ mod fast_recovery;
 mod growth;
 mod linux;
 mod selective;
+mod suites;
 mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,8 @@ struct Ladder {
     order: u64,
     /// Which transmissions of data are lost, counted from 1.
     lost: BTreeSet<u64>,
+    /// Which transmissions of data are late, and by how many milliseconds.
+    late: BTreeMap<u64, u64>,
     /// Which transmissions of data are marked.
     marked: BTreeSet<u64>,
     /// Which acknowledgements are lost, counted from 1.
@@ -64,6 +67,7 @@ impl Ladder {
             under_way: BTreeMap::new(),
             order: 0,
             lost: lost.iter().copied().collect(),
+            late: BTreeMap::new(),
             marked: BTreeSet::new(),
             lost_acks: BTreeSet::new(),
             transmissions: 0,
@@ -118,14 +122,14 @@ impl Ladder {
         if let Some(ack) = ack {
             self.acks += 1;
             if !self.lost_acks.contains(&self.acks) {
-                self.push(Way::Back(ack));
+                self.push(Way::Back(ack), Duration::ZERO);
             }
         }
     }
 
-    fn push(&mut self, way: Way) {
+    fn push(&mut self, way: Way, late: Duration) {
         self.order += 1;
-        self.under_way.insert((self.now + WAY, self.order), way);
+        self.under_way.insert((self.now + WAY + late, self.order), way);
     }
 
     fn pump(&mut self, cause: &str) {
@@ -141,7 +145,8 @@ impl Ladder {
             if !self.lost.contains(&self.transmissions) {
                 let ecn =
                     if self.marked.contains(&self.transmissions) && ecn == Ecn::Ect0 { Ecn::Ce } else { ecn };
-                self.push(Way::Forth(data, ecn));
+                let late = self.late.get(&self.transmissions).copied().unwrap_or(0);
+                self.push(Way::Forth(data, ecn), Duration::from_millis(late));
             }
         }
         write!(step, " | {:.2}", self.sender.cwnd()).unwrap_or_default();

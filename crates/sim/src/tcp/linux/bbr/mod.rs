@@ -15,7 +15,7 @@ use tfrc_units::{Duration, Instant, saturating, u64_from_f64};
 use self::aggregation::Aggregation;
 use self::max_filter::MaxFilter;
 use self::policer::{Change, Counts, Policer, Step};
-use super::delivery::{Delivery, RateSample};
+use super::delivery::{Delivery, RateSample, Supply};
 use super::pacing::Pace;
 
 /// 2/ln 2, which doubles the rate each round.
@@ -64,6 +64,8 @@ pub(super) struct Bbr {
     saved: u32,
     /// Segments a second.
     pace: f64,
+    /// The gain in it.
+    gain: f64,
     /// The pace is from a measured round trip.
     rtt_seen: RttSeen,
     initial_window: u32,
@@ -159,6 +161,7 @@ impl Bbr {
             recovering: Recovering::No,
             saved: 0,
             pace: 0.0,
+            gain: HIGH_GAIN,
             rtt_seen: RttSeen::No,
             initial_window,
             segment_bits: f64::from(segment) * 8.0,
@@ -194,8 +197,15 @@ impl Bbr {
         self.policer.rate().unwrap_or(self.rate.get())
     }
 
-    /// The window after an acknowledgement; the pace changes too.
-    pub(super) fn on_ack(&mut self, heard: &Heard, delivery: &Delivery, cwnd: u32) -> u32 {
+    /// The window after an acknowledgement; the pace changes too. `departure` is when the next
+    /// segment goes.
+    pub(super) fn on_ack(
+        &mut self,
+        heard: &Heard,
+        delivery: &mut Delivery,
+        departure: Instant,
+        cwnd: u32,
+    ) -> u32 {
         let mut cwnd = cwnd;
         let round_began = self.update_rate(heard, delivery);
         if round_began && self.recovering == Recovering::Conserving {
@@ -208,12 +218,15 @@ impl Bbr {
             let rate = self.bandwidth();
             self.aggregation.update(heard.now, heard.delivered, rate, cwnd);
         }
-        self.update_cycle(heard, delivery);
-        self.look_for_full(round_began);
-        self.drain(heard);
+        let wait = departure.saturating_since(heard.now);
+        self.update_cycle(heard, delivery, wait);
+        let short = heard.sample.is_some_and(|sample| sample.supply == Supply::Short);
+        self.look_for_full(round_began && !short);
+        self.drain(heard, wait);
         self.update_min_rtt(heard, delivery, round_began, &mut cwnd);
         let (pace_gain, window_gain) = self.gains();
         self.set_pace(heard, pace_gain);
+        self.gain = pace_gain;
         self.window(heard, delivery, cwnd, window_gain)
     }
 
@@ -229,13 +242,17 @@ impl Bbr {
             counts: counts(delivery.at(), delivery),
             rounds: u32::from(began),
             losses: heard.lost,
+            supply: sample.supply,
             segment_bits: self.segment_bits,
         };
         let cruising = u32::from(matches!(self.mode, Mode::ProbeBandwidth(..)));
         if self.policer.step(step, cruising) == Change::Expired {
             self.cruise(heard.now);
         }
-        self.rate.update(RATE_ROUNDS, self.round, sample.rate);
+        // A rate of a short supply counts where it is higher all the same.
+        if sample.supply == Supply::Enough || sample.rate >= self.rate.get() {
+            self.rate.update(RATE_ROUNDS, self.round, sample.rate);
+        }
         began
     }
 
@@ -247,17 +264,26 @@ impl Bbr {
         self.mode = Mode::ProbeBandwidth(phase, now);
     }
 
-    fn update_cycle(&mut self, heard: &Heard, delivery: &Delivery) {
+    /// Segments in flight when the next goes, after `wait`: what the path will have delivered by
+    /// then is out, and while the pace is raised the next group is in.
+    fn in_flight_at_departure(&self, in_flight: u32, wait: Duration) -> u32 {
+        let joined = if self.gain > 1.0 { self.together() } else { 0 };
+        let delivered = saturating::<u32>(u64_from_f64(self.bandwidth() * wait.as_secs_f64()));
+        in_flight.saturating_add(joined).saturating_sub(delivered)
+    }
+
+    fn update_cycle(&mut self, heard: &Heard, delivery: &Delivery, wait: Duration) {
         let Mode::ProbeBandwidth(phase, start) = self.mode else { return };
         let at = delivery.at();
         let passed = self.min_rtt.is_some_and(|min_rtt| at.saturating_since(start) > min_rtt);
         let gain = CYCLE.get(phase).copied().unwrap_or(1.0);
+        let in_flight = self.in_flight_at_departure(heard.in_flight_before, wait);
         let ends = if self.policer.rate().is_some() || gain == 1.0 {
             passed
         } else if gain > 1.0 {
-            passed && (heard.lost > 0 || heard.in_flight_before >= self.inflight(self.rate.get(), gain))
+            passed && (heard.lost > 0 || in_flight >= self.inflight(self.rate.get(), gain))
         } else {
-            passed || heard.in_flight_before <= self.inflight(self.rate.get(), 1.0)
+            passed || in_flight <= self.inflight(self.rate.get(), 1.0)
         };
         if ends {
             self.mode = Mode::ProbeBandwidth((phase + 1) % CYCLE.len(), at);
@@ -279,16 +305,18 @@ impl Bbr {
         };
     }
 
-    fn drain(&mut self, heard: &Heard) {
+    fn drain(&mut self, heard: &Heard, wait: Duration) {
         if self.mode == Mode::Startup && self.full == Full::Yes {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && heard.in_flight <= self.inflight(self.rate.get(), 1.0) {
+        if self.mode == Mode::Drain
+            && self.in_flight_at_departure(heard.in_flight, wait) <= self.inflight(self.rate.get(), 1.0)
+        {
             self.cruise(heard.now);
         }
     }
 
-    fn update_min_rtt(&mut self, heard: &Heard, delivery: &Delivery, round_began: bool, cwnd: &mut u32) {
+    fn update_min_rtt(&mut self, heard: &Heard, delivery: &mut Delivery, round_began: bool, cwnd: &mut u32) {
         let now = heard.now;
         let expired = now.saturating_since(self.min_rtt_at) > MIN_RTT_WINDOW;
         if let Some(rtt) = heard.rtt
@@ -301,6 +329,7 @@ impl Bbr {
             self.mode = Mode::ProbeRtt(Low::Waiting);
         }
         let Mode::ProbeRtt(low) = &mut self.mode else { return };
+        delivery.is_short(heard.in_flight);
         match low {
             Low::Waiting if heard.in_flight <= LEAST_WINDOW => {
                 *low = Low::Until(now + PROBE_RTT_TIME, RoundPassed::No);
@@ -416,6 +445,15 @@ impl Bbr {
         self.saved = if undisturbed { cwnd } else { self.saved.max(cwnd) };
     }
 
+    /// A loss event was for nothing: the search for the end of the growth begins anew, and that for
+    /// a policer.
+    pub(super) fn undo(&mut self, delivery: &Delivery) {
+        if self.full != Full::Yes {
+            self.full = Full::No { rate: 0.0, rounds: 0 };
+        }
+        self.policer = Policer::new(counts(delivery.at(), delivery));
+    }
+
     /// The retransmission timer has expired.
     pub(super) fn timed_out(&mut self, now: Instant, delivery: &Delivery) {
         self.recovering = Recovering::Yes;
@@ -423,11 +461,61 @@ impl Bbr {
             self.full = Full::No { rate: 0.0, rounds };
         }
         let counts = counts(now, delivery);
-        let step = Step { counts, rounds: 1, losses: 1, segment_bits: self.segment_bits };
+        let (supply, segment_bits) = (Supply::Enough, self.segment_bits);
+        let step = Step { counts, rounds: 1, losses: 1, supply, segment_bits };
         self.policer.step(step, 0);
     }
 }
 
 fn counts(at: Instant, delivery: &Delivery) -> Counts {
     Counts { at, delivered: delivery.delivered(), lost: delivery.lost() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_flight_is_counted_at_the_departure_of_the_next() {
+        // 1000 segments of 1448 bytes a second: 11.6 Mbit/s, two at a time.
+        let mut bbr = Bbr::new(10, 1448);
+        bbr.rate.update(RATE_ROUNDS, 0, 1000.0);
+        bbr.pace = 1000.0;
+        let ms = Duration::from_millis;
+        bbr.gain = 0.75;
+        assert_eq!(bbr.in_flight_at_departure(50, ms(0)), 50);
+        assert_eq!(bbr.in_flight_at_departure(50, ms(7)), 43);
+        assert_eq!(bbr.in_flight_at_departure(5, ms(7)), 0);
+        bbr.gain = 1.25;
+        assert_eq!(bbr.in_flight_at_departure(50, ms(7)), 45);
+    }
+
+    #[test]
+    fn a_rate_of_a_short_supply_counts_only_where_it_is_higher() {
+        let mut bbr = Bbr::new(10, 1448);
+        let mut delivery = Delivery::new();
+        let mut heard = |rate, supply| {
+            let sample = Some(RateSample { rate, prior_delivered: 0, supply });
+            let heard = Heard {
+                now: Instant::ZERO,
+                sample,
+                delivered: 0,
+                lost: 0,
+                in_flight_before: 0,
+                in_flight: 0,
+                rtt: None,
+                srtt: None,
+                repair: Repair::None,
+            };
+            // More rounds than the filter has.
+            for _ in 0..=RATE_ROUNDS {
+                bbr.on_ack(&heard, &mut delivery, Instant::ZERO, 10);
+            }
+            bbr.rate.get()
+        };
+        assert_eq!(heard(1000.0, Supply::Enough), 1000.0);
+        assert_eq!(heard(400.0, Supply::Short), 1000.0);
+        assert_eq!(heard(1200.0, Supply::Short), 1200.0);
+        assert_eq!(heard(400.0, Supply::Enough), 400.0);
+    }
 }

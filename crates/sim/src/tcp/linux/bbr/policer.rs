@@ -3,6 +3,8 @@
 
 use tfrc_units::{Instant, f64_from_u64};
 
+use crate::tcp::linux::delivery::Supply;
+
 /// Least rounds of an interval, and most.
 const LEAST_ROUNDS: u32 = 4;
 const MOST_ROUNDS: u32 = 16;
@@ -48,6 +50,7 @@ pub(super) struct Step {
     pub(super) rounds: u32,
     /// Segments that it shows to be lost.
     pub(super) losses: u32,
+    pub(super) supply: Supply,
     /// Bits of a segment.
     pub(super) segment_bits: f64,
 }
@@ -85,6 +88,10 @@ impl Policer {
                 return Change::None;
             }
             (self.state, self.rounds, self.start) = (Sampling::On, 0, step.counts);
+        }
+        if step.supply == Supply::Short {
+            *self = Self::new(step.counts);
+            return Change::None;
         }
         self.rounds += step.rounds;
         if self.rounds > MOST_ROUNDS {
@@ -130,7 +137,10 @@ mod tests {
             counts.at += Duration::from_millis(100);
             counts.delivered += delivered;
             counts.lost += u64::from(*losses);
-            policer.step(Step { counts, rounds: 1, losses: *losses, segment_bits: 12_000.0 }, 1);
+            policer.step(
+                Step { counts, rounds: 1, losses: *losses, supply: Supply::Enough, segment_bits: 12_000.0 },
+                1,
+            );
             policer.rate()
         });
         each.collect()
