@@ -251,8 +251,8 @@ fn the_window_of_reordering_grows_with_duplicates() {
 
 #[test]
 fn a_timeout_of_late_segments_is_taken_back() {
-    // All that is left is late by more than the timeout of 300 ms.
-    let all: Vec<(u64, u64)> = (11..=30).map(|n| (n, 700)).collect();
+    // All that is left is late by more than the timeout of 300 ms, and so is all sent again.
+    let all: Vec<(u64, u64)> = (11..=80).map(|n| (n, 700)).collect();
     let mut ladder = Ladder::new(&linux(Variant::Cubic), Transfer::Segments(30), &[]);
     ladder.late = all.into_iter().collect();
     ladder.run(1500);
