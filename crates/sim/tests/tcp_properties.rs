@@ -56,6 +56,7 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
 /// The window before an input, and how often it had been cut.
 struct PropertyWatch {
     cuts: u64,
+    restores: u64,
     timeouts: u64,
     cwnd: f64,
     ssthresh: f64,
@@ -64,8 +65,8 @@ struct PropertyWatch {
 impl PropertyWatch {
     fn new(sender: &Sender) -> Self {
         let stats = sender.stats();
-        let (cuts, timeouts) = (stats.window_cuts, stats.timeouts);
-        Self { cuts, timeouts, cwnd: sender.cwnd(), ssthresh: sender.ssthresh() }
+        let (cuts, restores, timeouts) = (stats.window_cuts, stats.window_restores, stats.timeouts);
+        Self { cuts, restores, timeouts, cwnd: sender.cwnd(), ssthresh: sender.ssthresh() }
     }
 
     /// A reduction reduces: it leaves no window and no ssthresh above what the window was, or two
@@ -73,6 +74,12 @@ impl PropertyWatch {
     fn check(&self, sender: &Sender, settings: &Settings) -> Result<(), TestCaseError> {
         let (top, cwnd) = (self.cwnd.max(2.0), sender.cwnd());
         if settings.stack == Stack::Linux {
+            // A reduction for nothing is taken back once.
+            let (cuts, restores) = (sender.stats().window_cuts, sender.stats().window_restores);
+            prop_assert!(restores <= cuts, "{restores} of {cuts} reductions taken back");
+            if restores > self.restores {
+                return Ok(());
+            }
             // PRR and the timer set the window by what is in flight, so only ssthresh has a bound.
             // BBR has none.
             let cut = settings.variant != Variant::Bbr && sender.stats().window_cuts > self.cuts;
