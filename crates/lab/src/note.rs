@@ -96,8 +96,8 @@ pub(crate) fn before_runs(scenario: &Scenario) -> Vec<Note> {
     notes.into_iter().flatten().collect()
 }
 
-/// True if segments of the flow may be late by so much on this link that its TCP takes them for lost:
-/// three others overtake them (RFC 5681 §3.2, RFC 6675 §4). Linux's TCP adapts (RFC 8985).
+/// True if segments of the flow may be late by so much on this link that its TCP takes them for
+/// lost: three others overtake them (RFC 5681 §3.2, RFC 6675 §4). Linux's TCP adapts (RFC 8985).
 fn late_is_lost(scenario: &Scenario, id: LinkId, link: &LinkSpec, flow: &Flow) -> bool {
     let (tcp, both_ways) = match &flow.kind {
         FlowKind::Tcp(flow) => (&flow.tcp, false),

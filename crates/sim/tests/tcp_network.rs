@@ -382,8 +382,8 @@ fn slow_start(mbps: f64, back: f64, delay: Duration, settings: &Settings, at: f6
 #[test]
 fn linux_leaves_slow_start_where_a_kernel_does() {
     // The window of kernel 6.18.44 after 2 s in `tfrc emu`, three runs each, ACKs over 100 Mbit/s.
-    // At 12 Mbit/s a pair of segments takes 2 ms to the nanosecond here, which is the longest gap of
-    // a train; the kernel's trains break, it has 149.
+    // At 12 Mbit/s a pair of segments takes 2 ms to the nanosecond here, which is the longest gap
+    // of a train; the kernel's trains break, it has 149.
     for (mbps, delay, kernel) in [
         (20.0, 100, 526.0),
         (50.0, 20, 606.0),
@@ -415,8 +415,8 @@ fn packetdrill_hystart_ends_slow_start_at_36_segments() {
 
 #[test]
 fn linux_keeps_its_rate_where_packets_are_late() {
-    // Kernel 6.18.44 in `tfrc emu`: 3.28, 5.79, 5.79 and 5.58 Mbit/s. A TCP of the RFCs, which takes
-    // them for lost, has less than half.
+    // Kernel 6.18.44 in `tfrc emu`: 3.28, 5.79, 5.79 and 5.58 Mbit/s. A TCP of the RFCs, which
+    // takes them for lost, has less than half.
     let late = |settings: &Settings, mbps: f64, share: f64, extra: u64| {
         let mut network = Network::new();
         let a = network.node("a").unwrap();

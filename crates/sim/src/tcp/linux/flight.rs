@@ -203,8 +203,8 @@ impl Flight {
         }
     }
 
-    /// Nothing is lost after all. As in the kernel, segments that were taken for lost are not looked
-    /// at again before they are sent again or a timeout.
+    /// Nothing is lost after all. As in the kernel, segments that were taken for lost are not
+    /// looked at again before they are sent again or a timeout.
     pub(super) fn find_all_lost(&mut self) {
         let (mut seq, high) = (self.first, self.first.saturating_add(self.len()));
         while seq < high {

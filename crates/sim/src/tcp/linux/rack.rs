@@ -130,9 +130,9 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2 step 4: a duplicate makes the window longer, once in a round trip. `sent_after`
-    /// is the number of segments delivered when the latest that has arrived now was sent,
-    /// `delivered` that at present.
+    /// RFC 8985 §6.2 step 4: a duplicate makes the window longer, once in a round trip.
+    /// `sent_after` is the number of segments delivered when the latest that has arrived now was
+    /// sent, `delivered` that at present.
     pub(super) fn adapt(&mut self, sent_after: u64, delivered: u64) {
         if sent_after == 0 {
             return;

@@ -1,6 +1,6 @@
 //! Evidence that a reduction was for nothing, and what is restored then: all that was sent again
-//! has arrived twice (D-SACK, RFC 3708), or the original was still on its way (timestamps, RFC 3522,
-//! RFC 4015).
+//! has arrived twice (D-SACK, RFC 3708), or the original was still on its way (timestamps, RFC
+//! 3522, RFC 4015).
 
 use tfrc_units::Instant;
 

@@ -44,7 +44,8 @@ fn packetdrill_four_segments_and_the_first_lost_is_sent_again_at_the_third_repor
 
 #[test]
 fn packetdrill_three_of_four_lost_wait_for_the_window_of_reordering() {
-    // fast_recovery/fr-4pkt-fack-last-mss: no fast retransmit; a quarter of the round trip and 2 ms.
+    // fast_recovery/fr-4pkt-fack-last-mss: no fast retransmit; a quarter of the round trip and 2
+    // ms.
     let mut ladder = Ladder::ran(linux(Acks::Each), Transfer::Segments(4), &[1, 2, 3], 140);
     let seen = sent(&mut ladder);
     assert_eq!(seen.get(1), Some(&(100, vec![])));
