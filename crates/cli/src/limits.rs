@@ -7,7 +7,7 @@ use std::thread;
 /// File descriptors that the signal handlers and the two runtimes of a session open: an epoll and
 /// an event each, and the pair of sockets that signals come by, with its copy.
 const DESCRIPTORS: usize = 8;
-/// Threads of a session: two of its runtime, one for files, one of the kernel's resolver or writer.
+/// Threads of a session: that of the protocol, one for files, and two that resolve names or write.
 const THREADS: usize = 4;
 
 /// # Errors

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use tfrc::RateChange;
 use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::{Closed, ConnectionId, Received};
-use tfrc_units::{Duration, Rate};
-use tokio::sync::Notify;
+use tfrc_units::{Duration, Instant, Rate};
 
 use crate::LatePolicy;
 use crate::endpoint::Shared;
-use crate::scheduler::{Slot, SlotStage, State};
+use crate::scheduler::{Awaited, Slot, SlotStage, State, Waiters};
 use crate::status::Status;
 
 /// One end of a connection. Dropping it closes the connection, or aborts it if the client was asked
@@ -21,7 +20,7 @@ use crate::status::Status;
 pub struct Connection {
     shared: Arc<Shared>,
     id: ConnectionId,
-    changed: Arc<Notify>,
+    waiters: Arc<Waiters>,
 }
 
 /// Why a connection was not established.
@@ -92,8 +91,8 @@ const MOST_PATIENCE: Duration = Duration::from_secs(30);
 impl Connection {
     /// Returns true while its slot exists; `state` is that of `shared`.
     pub(crate) fn new(shared: &Arc<Shared>, id: ConnectionId, state: &State) -> Self {
-        let changed = state.slots.get(&id).map(|slot| Arc::clone(&slot.changed)).unwrap_or_default();
-        Self { shared: Arc::clone(shared), id, changed }
+        let waiters = state.slots.get(&id).map(|slot| Arc::clone(&slot.waiters)).unwrap_or_default();
+        Self { shared: Arc::clone(shared), id, waiters }
     }
 
     /// The peer's address; `None` once everything about the connection is forgotten.
@@ -115,6 +114,7 @@ impl Connection {
     pub fn set_cap(&self, cap: RateCap) -> Result<(), ConfigError> {
         let outcome = self.shared.state().machine.set_cap(self.shared.clock.now(), self.id, cap);
         self.shared.wake.notify_one();
+        self.waiters.of(Awaited::Rate).notify_waiters();
         outcome
     }
 
@@ -127,7 +127,7 @@ impl Connection {
         let mut datagram = Some(datagram);
         let mut wake = false;
         let outcome = self
-            .until(|state, id| {
+            .until(Awaited::Room, |state, id| {
                 let Some(connection) = state.machine.connection(id) else {
                     return Some(Err(SendError::Closed));
                 };
@@ -180,7 +180,7 @@ impl Connection {
 
     /// Waits until everything handed over has gone out, or the connection is over.
     pub async fn flushed(&self) {
-        self.until(|state, id| {
+        self.until(Awaited::Room, |state, id| {
             let connection = state.machine.connection(id);
             connection.is_none_or(|connection| connection.queued() == 0).then_some(())
         })
@@ -190,16 +190,46 @@ impl Connection {
     /// The next datagram received, in order of arrival; `None` when the peer has asked for the end,
     /// or the connection is over, and all has been read. Cancel-safe.
     pub async fn recv(&self) -> Option<Received> {
-        use tfrc_dccp::State::{CloseReceived, Closed};
-        self.until(|state, id| {
-            if let Some(received) = state.machine.recv(id) {
-                return Some(Some(received));
-            }
-            let state = state.machine.connection(id).map(tfrc_dccp::Connection::state);
-            matches!(state, None | Some(CloseReceived | Closed)).then_some(None)
+        self.until(Awaited::Readable, |state, id| match state.machine.recv(id) {
+            None => is_read_out(state, id).then_some(None),
+            received => Some(received),
         })
         .await
         .flatten()
+    }
+
+    /// Waits as [`Connection::recv`] does, then adds all datagrams that wait, at most `limit`, to
+    /// `batch`, oldest first. Returns their number; 0 at the end, or for a limit of 0. Cancel-safe.
+    pub async fn recv_many(&self, batch: &mut Vec<Received>, limit: usize) -> usize {
+        if limit == 0 {
+            return 0;
+        }
+        self.until(Awaited::Readable, |state, id| {
+            let before = batch.len();
+            batch.extend(std::iter::from_fn(|| state.machine.recv(id)).take(limit));
+            let count = batch.len() - before;
+            (count > 0 || is_read_out(state, id)).then_some(count)
+        })
+        .await
+        .unwrap_or(0)
+    }
+
+    /// Returns the buffers of datagrams that were read, for later ones: a receiver that returns all
+    /// of them allocates nothing for a datagram.
+    pub fn recycle(&self, buffers: impl IntoIterator<Item = Vec<u8>>) {
+        self.shared.state().machine.recycle(self.id, buffers);
+    }
+
+    /// An empty buffer for the next datagram: that of one that was sent, if there is one.
+    #[must_use]
+    pub fn buffer(&self) -> Vec<u8> {
+        self.shared.state().machine.buffer()
+    }
+
+    /// The time by the endpoint's clock, zero at its creation.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.shared.clock.now()
     }
 
     /// The state of the connection now; after its end, the state known then.
@@ -221,7 +251,7 @@ impl Connection {
     /// one returned; first as soon as there is a round-trip time. `None` once the connection is
     /// over. Several changes since the last call are returned as one. Cancel-safe.
     pub async fn rate_changed(&self) -> Option<Rate> {
-        self.until(|state, id| {
+        self.until(Awaited::Rate, |state, id| {
             let slot =
                 state.slots.get_mut(&id).filter(|slot| !matches!(slot.standing, SlotStage::Over { .. }));
             let (Some(slot), Some(connection)) = (slot, state.machine.connection(id)) else {
@@ -302,7 +332,7 @@ impl Connection {
     }
 
     async fn over(&self) -> Option<Closed> {
-        self.until(|state, id| match &state.slots.get(&id)?.standing {
+        self.until(Awaited::State, |state, id| match &state.slots.get(&id)?.standing {
             SlotStage::Over { closed, .. } => Some(closed.clone()),
             _ => None,
         })
@@ -310,7 +340,7 @@ impl Connection {
     }
 
     pub(crate) async fn established(&self) -> Result<(), ConnectError> {
-        self.until(|state, id| {
+        self.until(Awaited::State, |state, id| {
             if let SlotStage::Over { closed, .. } = &state.slots.get(&id)?.standing {
                 return Some(Err(ConnectError::Refused(closed.clone())));
             }
@@ -346,7 +376,11 @@ impl Connection {
     }
 
     /// Waits until `answer` returns a value; `None` when the driver has ended without one.
-    async fn until<T>(&self, mut answer: impl FnMut(&mut State, ConnectionId) -> Option<T>) -> Option<T> {
+    async fn until<T>(
+        &self,
+        awaited: Awaited,
+        mut answer: impl FnMut(&mut State, ConnectionId) -> Option<T>,
+    ) -> Option<T> {
         let mut ask = || {
             let mut state = self.shared.state();
             let answer = answer(&mut state, self.id);
@@ -357,7 +391,7 @@ impl Connection {
             return answer;
         }
         loop {
-            let notified = self.changed.notified();
+            let notified = self.waiters.of(awaited).notified();
             if let Some(answer) = ask() {
                 return answer;
             }
@@ -374,6 +408,13 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.shared.forget(self.id);
     }
+}
+
+/// Returns true if nothing more comes to be read.
+fn is_read_out(state: &State, id: ConnectionId) -> bool {
+    use tfrc_dccp::State::{CloseReceived, Closed};
+    let state = state.machine.connection(id).map(tfrc_dccp::Connection::state);
+    matches!(state, None | Some(CloseReceived | Closed))
 }
 
 fn explain(closed: &Closed) -> String {

@@ -27,7 +27,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut socket: Socket, mut timer: Time
     let mut state = shared.state();
     state.ended = true;
     for slot in state.slots.values() {
-        slot.changed.notify_waiters();
+        slot.waiters.wake_all();
     }
     let finished = state.machine.finish();
     drop(state);

@@ -299,6 +299,16 @@ impl Machine {
         Some(received)
     }
 
+    /// Returns the buffers of datagrams that were read.
+    pub(crate) fn recycle(&mut self, id: ConnectionId, buffers: impl IntoIterator<Item = Vec<u8>>) {
+        buffers.into_iter().for_each(|bytes| self.endpoint.recycle(id, bytes));
+    }
+
+    /// An empty buffer for a datagram to send.
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
+        self.endpoint.buffer()
+    }
+
     /// Ends journal and capture; an error says which of them it is about.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         let about = |what| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));

@@ -49,13 +49,18 @@ impl Inbox {
         bytes
     }
 
+    /// Datagrams that came after their place had been given up.
+    pub(crate) fn late(&self) -> u64 {
+        self.order.as_ref().map_or(0, InOrder::late)
+    }
+
     /// The counts so far, everything handed out taken for delivered.
     pub(crate) fn tally(&self, connection: &Connection) -> Tally {
         let (loss_events, of_packets) = connection.status().after_slow_start;
         Tally {
             received: self.handed_out,
             bytes: self.bytes,
-            late: self.order.as_ref().map_or(0, InOrder::late),
+            late: self.late(),
             loss_events,
             of_packets,
             dropped: 0,

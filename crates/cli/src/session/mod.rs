@@ -30,12 +30,13 @@ pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
 pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back};
 pub(crate) use udp_out::{UdpOut, UdpOutCounts};
-pub(crate) use writer::DatagramWriter;
+pub(crate) use writer::{DatagramWriter, Written};
 
 use std::future::Future;
 use std::net::SocketAddr;
 
 use tfrc_lab::record::{Role, Start};
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::{Failure, limits};
 
@@ -91,9 +92,56 @@ pub(crate) fn shown(address: SocketAddr) -> String {
 /// Does blocking work next to the protocol. Work that blocks indefinitely does not hold up the end
 /// of the process.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+    outcome(tokio::task::spawn_blocking(work).await).await
+}
+
+/// A task that ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Task<T> {
+    /// `None` once its end has been seen.
+    handle: Option<JoinHandle<T>>,
+}
+
+impl<T: Send + 'static> Task<T> {
+    /// Begins to do some work on the protocol's thread.
+    pub(crate) fn start(work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self { handle: Some(tokio::spawn(work)) }
+    }
+
+    /// Waits for the end, which is seen once. A panic goes on here. Cancel-safe.
+    pub(crate) async fn ended(&mut self) -> T {
+        let Some(handle) = &mut self.handle else { return std::future::pending().await };
+        let ended = handle.await;
+        self.handle = None;
+        outcome(ended).await
+    }
+
+    /// Ends the task, and waits until all that it held is dropped.
+    pub(crate) async fn end(mut self) {
+        if let Some(handle) = self.handle.take() {
+            handle.abort();
+            let _ = handle.await;
+        }
+    }
+
+    /// Returns true once the task has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.abort();
+        }
+    }
+}
+
+/// The result of a task. A panic in it goes on here; a runtime that ends leaves nothing to wait for.
+async fn outcome<T>(ended: Result<T, JoinError>) -> T {
+    match ended {
         Ok(done) => done,
-        // The runtime ends, or a panic goes on here.
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => std::future::pending().await,
@@ -101,7 +149,9 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// Runs a future to its end: one thread for the protocol, one for the data.
+/// Runs a future to its end. One thread has the protocol, the data and all tasks; the future runs
+/// on the caller's thread, so that a terminal or a pipe that takes no words holds up the words
+/// alone. What the future does for each datagram belongs into a [`Task`].
 ///
 /// # Errors
 /// Those of the future; [`Failure::Run`] if the system gives too few threads or descriptors.
@@ -109,19 +159,27 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     let refused = |error: std::io::Error| Failure::io(&"cannot start", &error);
     // tokio panics where it finds no thread.
     limits::check_threads().map_err(refused)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .thread_keep_alive(KEPT)
         .enable_all()
         .build()
         .map_err(refused)?;
-    let outcome = runtime.block_on(async {
+    let handle = runtime.handle().clone();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let protocol = limits::thread("protocol", move || {
+        // The other end is dropped when the work is done.
+        let _ = runtime.block_on(ended);
+        // A read of standard input that nobody waits for must not hold up the end.
+        runtime.shutdown_background();
+    })
+    .map_err(refused)?;
+    let outcome = handle.block_on(async {
         // With one thread for blocking work, more work waits for it where the system gives no
         // other.
         blocking(|| ()).await;
         work.await
     });
-    // A read of standard input that nobody waits for must not hold up the end.
-    runtime.shutdown_background();
+    drop(end);
+    let _ = protocol.join();
     outcome
 }

@@ -55,19 +55,38 @@ impl DatagramSource {
     /// A file: full datagrams except the last.
     pub(crate) fn file(file: std::fs::File, length: usize) -> Self {
         let expected = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
-        let reader = tokio::io::BufReader::with_capacity(1 << 16, tokio::fs::File::from_std(file));
-        Self { expected, ..Self::new(Input::Stream { reader: Box::new(reader), flush: None }, length) }
+        let stream = match unblocked(&file) {
+            Some(pipe) => Self::stream(pipe, length, None),
+            None => Self::stream(tokio::fs::File::from_std(file), length, None),
+        };
+        Self { expected, ..stream }
     }
 
-    /// A pipe: what has come goes after `flush` even if it does not fill a datagram. It is read in
-    /// large pieces, each of which costs a change of threads.
+    /// Standard input, as a [`DatagramSource::pipe`].
+    pub(crate) fn standard(length: usize, flush: Duration) -> Self {
+        match unblocked(&std::io::stdin()) {
+            Some(pipe) => Self::pipe(pipe, length, flush),
+            None => Self::pipe(tokio::io::stdin(), length, flush),
+        }
+    }
+
+    /// A pipe: what has come goes after `flush` even if it does not fill a datagram.
     pub(crate) fn pipe(
         reader: impl AsyncRead + Send + Unpin + 'static,
         length: usize,
         flush: Duration,
     ) -> Self {
-        let reader = tokio::io::BufReader::with_capacity(1 << 16, reader);
-        Self::new(Input::Stream { reader: Box::new(reader), flush: Some(flush) }, length)
+        Self::stream(reader, length, Some(flush))
+    }
+
+    /// A stream, read in large pieces: a file costs a change of threads for each.
+    fn stream(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        length: usize,
+        flush: Option<Duration>,
+    ) -> Self {
+        let reader = Box::new(tokio::io::BufReader::with_capacity(1 << 16, reader));
+        Self::new(Input::Stream { reader, flush }, length)
     }
 
     /// The datagrams that come to a port; they end only with a limit in bytes, behind the datagram
@@ -122,12 +141,13 @@ impl DatagramSource {
             .map(|length| (self.given, length))
     }
 
-    /// The next datagram; `None` at the end. Datagrams without boundaries of their own have at most
-    /// `limit` bytes. Cancel-safe: what was read stays here.
+    /// The next datagram, in this empty buffer unless it has one already; `None` at the end.
+    /// Datagrams without boundaries of their own have at most `limit` bytes. Cancel-safe: what was
+    /// read stays here.
     ///
     /// # Errors
     /// The error of the file or pipe.
-    pub(crate) async fn next(&mut self, limit: usize) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) async fn next(&mut self, limit: usize, mut buffer: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if let Some(again) = self.returned.pop_front() {
             self.give(again.len());
             return Ok(Some(again));
@@ -143,11 +163,11 @@ impl DatagramSource {
             return Ok(None);
         }
         let datagram = match &mut self.input {
-            Input::MadeUp => made_up(self.serial, length),
+            Input::MadeUp => made_up(self.serial, length, buffer),
             Input::Stream { reader, flush } => {
                 fill(reader, &mut self.begun, length, *flush, &mut self.flush_at).await?;
-                let rest = self.begun.split_off(length.min(self.begun.len()));
-                std::mem::replace(&mut self.begun, rest)
+                buffer.extend(self.begun.drain(length.min(self.begun.len())..));
+                std::mem::replace(&mut self.begun, buffer)
             }
             Input::Udp(port) => port.next().await?,
         };
@@ -174,8 +194,26 @@ impl DatagramSource {
     }
 }
 
-fn made_up(serial: u64, length: usize) -> Vec<u8> {
-    serial.to_be_bytes().into_iter().cycle().take(length).collect()
+/// A pipe that needs no thread to wait for its data. It is opened anew: the flag that makes it so is
+/// shared by all who have the descriptor.
+#[cfg(target_os = "linux")]
+fn unblocked(input: &impl std::os::fd::AsFd) -> Option<tokio::net::unix::pipe::Receiver> {
+    let path = super::files::pipe_path(input)?;
+    tokio::net::unix::pipe::OpenOptions::new().open_receiver(path).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unblocked<T>(_: &T) -> Option<tokio::io::Empty> {
+    None
+}
+
+fn made_up(serial: u64, length: usize, mut datagram: Vec<u8>) -> Vec<u8> {
+    let number = serial.to_be_bytes();
+    while datagram.len() + number.len() <= length {
+        datagram.extend_from_slice(&number);
+    }
+    datagram.extend(number.into_iter().take(length - datagram.len()));
+    datagram
 }
 
 /// Reads until `begun` has `length` bytes, the input ends, or `flush` has passed since its first
@@ -220,7 +258,7 @@ mod tests {
 
     async fn all(source: &mut DatagramSource) -> Vec<usize> {
         let mut lengths = Vec::new();
-        while let Some(datagram) = source.next(usize::MAX).await.expect("readable") {
+        while let Some(datagram) = source.next(usize::MAX, Vec::new()).await.expect("readable") {
             lengths.push(datagram.len());
         }
         lengths
@@ -232,7 +270,7 @@ mod tests {
         let mut source = DatagramSource::made_up(100).paced(Pace::PerSecond(50.0));
         let given = async |source: &mut DatagramSource, time: Duration| {
             let (end, mut given) = (Instant::now() + time, 0);
-            while timeout_at(end, source.next(usize::MAX)).await.is_ok() {
+            while timeout_at(end, source.next(usize::MAX, Vec::new())).await.is_ok() {
                 given += 1;
             }
             given
@@ -279,7 +317,7 @@ mod tests {
             std::fs::write(&path, vec![7; length]).expect("written");
             let mut source =
                 DatagramSource::file(std::fs::File::open(&path).expect("there"), 1000).at_most(limit);
-            let first = source.next(usize::MAX).await.expect("readable").expect("data").len();
+            let first = source.next(usize::MAX, Vec::new()).await.expect("readable").expect("data").len();
             let file = std::fs::OpenOptions::new().write(true).open(&path).expect("there");
             file.set_len(new_length).expect("ours");
             let total = first + all(&mut source).await.iter().sum::<usize>();
@@ -303,7 +341,7 @@ mod tests {
         let mut arrived = Vec::new();
         for limit in (20..=140).cycle() {
             let wait = Duration::from_millis(11);
-            let Ok(next) = tokio::time::timeout(wait, source.next(limit)).await else { continue };
+            let Ok(next) = tokio::time::timeout(wait, source.next(limit, Vec::new())).await else { continue };
             let Some(datagram) = next.expect("readable") else { break };
             assert!(datagram.len() <= limit.min(100), "{limit}");
             if limit % 3 == 0 {
@@ -312,7 +350,9 @@ mod tests {
                 arrived.extend(datagram);
             }
             if limit % 3 == 0 {
-                arrived.extend(source.next(usize::MAX).await.expect("readable").expect("it came back"));
+                arrived.extend(
+                    source.next(usize::MAX, Vec::new()).await.expect("readable").expect("it came back"),
+                );
             }
         }
         let sent: Vec<u8> = (0..40_u8).flat_map(|byte| [byte; 25]).collect();

@@ -15,6 +15,16 @@ pub(crate) struct UdpOut {
     counts: Arc<UdpOutCounts>,
 }
 
+/// The fate of one datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// The system did not send it.
+    Failed,
+    /// The system has no room now.
+    Full,
+    Sent,
+}
+
 /// Trouble at the address.
 #[derive(Debug, Default)]
 pub(crate) struct UdpOutCounts {
@@ -34,6 +44,7 @@ impl UdpOut {
         let socket = UdpSocket::bind((any, 0))?;
         // A connected socket hears of ports that are unreachable.
         socket.connect(to)?;
+        socket.set_nonblocking(true)?;
         Ok(Self { socket: Arc::new(socket), to, counts: Arc::default() })
     }
 
@@ -47,22 +58,22 @@ impl UdpOut {
         Arc::clone(&self.counts)
     }
 
-    /// Sends a datagram; false if the system did not. A player that the network reports unreachable
-    /// is counted and sent to all the same: it may come back, and anybody can forge such a report
-    /// ([`Fault`]).
-    pub(crate) fn send(&self, datagram: &[u8]) -> bool {
+    /// Sends a datagram. A player that the network reports unreachable is counted and sent to all
+    /// the same: it may come back, and anybody can forge such a report ([`Fault`]).
+    pub(crate) fn send(&self, datagram: &[u8]) -> Sending {
         let (mut attempts, mut reported) = (0, false);
         let sent = loop {
-            let Err(error) = self.socket.send(datagram) else { break true };
+            let Err(error) = self.socket.send(datagram) else { break Sending::Sent };
             let fault = Fault::of(&error);
             reported |= is_report(&error);
             match fault {
+                Fault::WouldBlock => break Sending::Full,
                 Fault::Passing | Fault::TooLong if attempts < LEFT_BEHIND => attempts += 1,
                 // The player cannot be reached now: no route, or an interface that is down.
-                Fault::Passing => break true,
+                Fault::Passing => break Sending::Sent,
                 _ => {
                     let _ = self.counts.failure.set(error.to_string());
-                    break false;
+                    break Sending::Failed;
                 }
             }
         };
@@ -108,18 +119,18 @@ mod tests {
         let out = UdpOut::open(to).expect("opened");
         let mut buffer = [0; 2000];
         for length in [1316, 0, 1] {
-            assert!(out.send(&vec![7; length]));
+            assert_eq!(out.send(&vec![7; length]), Sending::Sent);
             assert_eq!(reader.recv(&mut buffer).expect("sent"), length);
         }
         assert_eq!(out.counts().unreachable(), 0);
         drop(reader);
         for _ in 0..10 {
-            assert!(out.send(&[7; 100]), "it goes out");
+            assert_eq!(out.send(&[7; 100]), Sending::Sent);
         }
         out.finish();
         assert_eq!(out.counts().unreachable(), 10);
         let reader = UdpSocket::bind(to).expect("the same port");
-        assert!(out.send(&[7; 5]));
+        assert_eq!(out.send(&[7; 5]), Sending::Sent);
         assert_eq!(reader.recv(&mut buffer).expect("sent"), 5);
         assert_eq!((out.counts().unreachable(), out.counts().failure()), (10, None));
     }
@@ -127,7 +138,7 @@ mod tests {
     #[test]
     fn what_the_system_does_not_send_is_told() {
         let out = UdpOut::open("127.0.0.1:9".parse().expect("an address")).expect("opened");
-        assert!(!out.send(&[0; 65_535]), "longer than a datagram of UDP");
+        assert_eq!(out.send(&[0; 65_535]), Sending::Failed, "longer than a datagram of UDP");
         assert!(out.counts().failure().is_some());
     }
 }

@@ -27,8 +27,8 @@ pub(crate) struct Scratch {
     pub(crate) spare: Vec<Vec<u8>>,
 }
 
-/// Maximum number of buffers kept.
-const SPARE: usize = 1;
+/// Maximum number of buffers kept: the datagrams that one turn of a host sends.
+const SPARE: usize = 16;
 
 impl Connection {
     /// The longest datagram that can be sent, in bytes.

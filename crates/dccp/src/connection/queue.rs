@@ -30,8 +30,8 @@ pub(crate) struct ReceiveQueue {
     spare: Vec<Vec<u8>>,
 }
 
-/// Maximum number of buffers kept.
-const SPARE: usize = 4;
+/// Maximum number of buffers kept: the datagrams that a host takes in with one system call.
+const SPARE: usize = 16;
 
 impl ReceiveQueue {
     pub(crate) const fn new(limit: usize) -> Self {

@@ -393,10 +393,26 @@ impl Endpoint {
         }
     }
 
+    /// An empty buffer for [`Endpoint::send_owned`]: that of a datagram that was sent, if there is
+    /// one.
+    pub fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = self.scratch.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer
+    }
+
     /// The oldest datagram of a connection that waits to be read. Reading does not change what is
     /// sent.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         self.slots.get_mut(id)?.connection.recv()
+    }
+
+    /// Returns the buffer of a datagram that was read, for later ones of the connection
+    /// ([`Connection::recycle`]).
+    pub fn recycle(&mut self, id: ConnectionId, bytes: Vec<u8>) {
+        if let Some(live) = self.slots.get_mut(id) {
+            live.connection.recycle(bytes);
+        }
     }
 
     /// The oldest event not yet polled. A server's connection is first heard of with

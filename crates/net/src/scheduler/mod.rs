@@ -42,7 +42,7 @@ pub(crate) struct State {
 /// One connection, as its application sees it.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    pub(crate) changed: Arc<Notify>,
+    pub(crate) waiters: Arc<Waiters>,
     pub(crate) standing: SlotStage,
     pub(crate) rate_changes: VecDeque<RateChange>,
     /// Rate changes kept, at most.
@@ -50,6 +50,56 @@ pub(crate) struct Slot {
     /// The target rate that `rate_changed` has returned last.
     pub(crate) told_rate: Option<Rate>,
     pub(crate) loss_measure: LossMeasure,
+}
+
+/// The tasks that wait for something of a connection, by its kind: a datagram that leaves must not
+/// wake a task that waits for one to come in.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    readable: Notify,
+    room: Notify,
+    state: Notify,
+    rate: Notify,
+}
+
+/// Something that a task waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// A datagram to read, or the end.
+    Readable,
+    /// Room in the send queue, or its end.
+    Room,
+    /// The beginning or end of the connection.
+    State,
+    /// A change of the rate, or the end.
+    Rate,
+}
+
+impl Waiters {
+    pub(crate) const fn of(&self, awaited: Awaited) -> &Notify {
+        match awaited {
+            Awaited::Readable => &self.readable,
+            Awaited::Room => &self.room,
+            Awaited::State => &self.state,
+            Awaited::Rate => &self.rate,
+        }
+    }
+
+    /// Wakes the tasks that an event is news for.
+    fn wake(&self, event: &Event) {
+        match event {
+            Event::Readable => self.readable.notify_waiters(),
+            Event::Writable | Event::Flushed | Event::Dropped { .. } => self.room.notify_waiters(),
+            Event::RateChanged(_) => self.rate.notify_waiters(),
+            _ => self.wake_all(),
+        }
+    }
+
+    pub(crate) fn wake_all(&self) {
+        for awaited in [Awaited::Readable, Awaited::Room, Awaited::State, Awaited::Rate] {
+            self.of(awaited).notify_waiters();
+        }
+    }
 }
 
 /// The stage of a connection's life that the machine does not know.
@@ -105,7 +155,7 @@ impl State {
 
     pub(crate) fn add_slot(&mut self, id: ConnectionId) {
         let slot = Slot {
-            changed: Arc::new(Notify::new()),
+            waiters: Arc::default(),
             standing: SlotStage::Held,
             rate_changes: VecDeque::new(),
             rate_changes_kept: FEW_RATE_CHANGES,
@@ -168,7 +218,7 @@ impl State {
                 let events = connection.rate_receiver().map_or(0, tfrc::Receiver::loss_events);
                 slot.loss_measure.update(events, packets);
             }
-            slot.changed.notify_waiters();
+            slot.waiters.wake(&event);
             match event {
                 Event::RateChanged(change) => slot.note(change),
                 Event::Closed(closed) => self.over(now, id, closed),

@@ -27,7 +27,7 @@ use crate::args::{DemoArgs, Format};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
 use crate::reporter::{Reporter, ReporterConfig};
-use crate::session::{self, DatagramSource, Ending, Inbox, SAMPLE, Tally};
+use crate::session::{self, DatagramSource, Ending, Inbox, SAMPLE, Tally, Task};
 use crate::{Failure, limits, page};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
@@ -105,6 +105,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .connect(network.local_addr())
         .await
         .map_err(|error| Failure::Run(format!("cannot connect over loopback: {error}")))?;
+    let connection = Arc::new(connection);
     let competing = starts.len();
     let mut steering = Steering::new(hand, link_rate, competing, spares);
     let mut keys = match &screen {
@@ -203,24 +204,24 @@ async fn receive(endpoint: &Endpoint, connection: &Connection, counted: &AtomicU
 async fn transfer(
     args: &DemoArgs,
     endpoint: &Endpoint,
-    connection: &Connection,
+    connection: &Arc<Connection>,
     scene: &mut Scene<'_>,
     keys: &mut Option<Keys>,
     interrupt: &mut Interrupt,
 ) -> Result<Ending, Failure> {
-    let mut source = DatagramSource::made_up(LENGTH);
-    let pump = async {
-        while let Ok(Some(datagram)) = source.next(usize::MAX).await {
-            if connection.send(datagram).await.is_err() {
+    let (mut source, sending) = (DatagramSource::made_up(LENGTH), Arc::clone(connection));
+    let mut pump = Task::start(async move {
+        while let Ok(Some(datagram)) = source.next(usize::MAX, sending.buffer()).await {
+            if sending.send(datagram).await.is_err() {
                 break;
             }
         }
-    };
+    });
     let time_up = tokio::time::sleep(std::time::Duration::from(args.duration));
-    tokio::pin!(pump, time_up);
+    tokio::pin!(time_up);
     loop {
         tokio::select! {
-            () = &mut pump => return Err(Failure::Run("the connection broke off".to_owned())),
+            () = pump.ended() => return Err(Failure::Run("the connection broke off".to_owned())),
             () = &mut time_up => return Ok(Ending::complete("the time is up")),
             () = interrupt.wished() => return Ok(Ending::stopped("interrupted")),
             command = live::wish(keys) => match command {

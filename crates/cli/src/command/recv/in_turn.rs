@@ -1,6 +1,6 @@
 //! One connection after another, into one output or none.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tfrc_net::Connection;
@@ -54,7 +54,7 @@ pub(super) async fn serve_in_turn(
             accepted = next => accepted,
             () = interrupt.wished() => break None,
         };
-        let Some(connection) = connection else {
+        let Some(connection) = connection.map(Arc::new) else {
             return Err(Failure::Run("the network of this end has failed".to_owned()));
         };
         let number = receiver.totals.accept();

@@ -38,6 +38,7 @@ pub(super) async fn serve_many(
                 let number = receiver.totals.accept();
                 let (receiver, mut interrupt) = (Arc::clone(receiver), interrupt.clone());
                 open.spawn(async move {
+                    let connection = Arc::new(connection);
                     receiver.serve_apart(&connection, number, &mut interrupt).await;
                 });
             }

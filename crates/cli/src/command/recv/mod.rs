@@ -5,6 +5,7 @@
 //! passes the limit of the log in `speaker`, so that strangers cannot fill a disk with lines.
 
 mod in_turn;
+mod intake;
 mod many;
 mod metrics;
 mod naming;
@@ -154,7 +155,12 @@ async fn call(
 
 impl Receiver {
     /// Serves a connection of a run that gives each its own file or program.
-    async fn serve_apart(&self, connection: &Connection, number: u64, interrupt: &mut Interrupt) -> Served {
+    async fn serve_apart(
+        &self,
+        connection: &Arc<Connection>,
+        number: u64,
+        interrupt: &mut Interrupt,
+    ) -> Served {
         let began = SystemTime::now();
         let sink = |peer: SocketAddr| async move {
             let naming = Naming { number, address: peer.ip(), began };

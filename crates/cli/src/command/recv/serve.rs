@@ -7,12 +7,14 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_net::{Closed, ClosedBy, Connection};
 use tfrc_units::{Duration, Instant};
 
 use super::Receiver;
+use super::intake::{Intake, StopTaking};
 use super::options::Take;
 use super::sink::Sink;
 use super::speaker::Speaker;
@@ -21,12 +23,10 @@ use crate::Failure;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, Ending, Inbox, Output, Part, SAMPLE, Sampler, Tally, Trouble, UNFINISHED,
-    UdpOutCounts, as_f64, count, counted, is_proper, shown, why,
+    self, DatagramWriter, Ending, Output, Part, SAMPLE, Sampler, Tally, Task, Trouble, UNFINISHED,
+    UdpOutCounts, Written, as_f64, count, counted, is_proper, shown, why,
 };
 
-/// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
-const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
 /// short path.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
@@ -64,30 +64,16 @@ pub(super) enum OutputState {
     Usable,
 }
 
-/// Why no more data is taken from a connection.
-#[derive(Debug)]
-enum StopTaking {
-    /// The peer wants the end, or the connection is over.
-    Ended,
-    /// No data came for the time that the user allows.
-    Idle(Duration),
-    /// The user wants the end.
-    Interrupted,
-    /// The output cannot be written.
-    Output(Arc<io::Error>),
-}
-
 /// A connection that is being served.
 struct Serving<'a> {
     receiver: &'a Receiver,
-    connection: &'a Connection,
+    connection: &'a Arc<Connection>,
     config: ReporterConfig,
     began: Instant,
-    /// When data came last.
-    fed: Instant,
     sampler: Sampler,
-    inbox: Inbox,
-    writer: DatagramWriter,
+    /// The counts of the writer, and the datagrams that came too late.
+    written: Arc<Written>,
+    late: Arc<AtomicU64>,
     /// Datagrams and bytes written that the totals know of.
     reported: (u64, u64),
     /// The name of the output.
@@ -129,7 +115,7 @@ impl Second {
 /// datagram.
 pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     receiver: &Receiver,
-    connection: &Connection,
+    connection: &Arc<Connection>,
     number: u64,
     sink: impl FnOnce(SocketAddr) -> S,
     interrupt: &mut Interrupt,
@@ -159,15 +145,18 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         stop = Some(StopTaking::Output(Arc::new(error)));
         None
     });
+    let options = &receiver.options;
+    let writer = DatagramWriter::start(handle, options.take.others());
+    let written = writer.written();
+    let mut intake = Intake::new(connection, writer, options.idle_timeout);
     let mut run = Serving {
         receiver,
         connection,
         config,
         began,
-        fed: receiver.endpoint.now(),
         sampler,
-        inbox: Inbox::default(),
-        writer: DatagramWriter::start(handle, receiver.options.take.others()),
+        written,
+        late: intake.late(),
         reported: (0, 0),
         output: sink.output.name(),
         player: if let Output::Udp(out) = &sink.output { Some(out.counts()) } else { None },
@@ -178,16 +167,20 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         clash,
     };
     if let Some(datagram) = first {
-        run.inbox.push(run.fed, datagram);
+        intake.begin(datagram);
     }
     let mut stop = match stop {
         Some(stop) => stop,
-        None => run.receive(&mut speaker, interrupt).await,
+        None => {
+            let stop;
+            (intake, stop) = run.receive(intake, &mut speaker, interrupt).await;
+            stop
+        }
     };
     if let StopTaking::Ended = stop {
-        stop = run.write_rest(&sink.output, interrupt).await;
+        stop = write_rest(&mut intake, &sink.output, interrupt).await;
     }
-    let (tally, closed) = run.close(&stop).await;
+    let (tally, closed) = run.close(&mut intake, &stop).await;
     let ended = receiver.endpoint.now();
     for record in run.sampler.receiver(connection) {
         speaker.say(ended, &record);
@@ -204,7 +197,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let absence = run.absence();
     let config = run.config.clone();
     // The pipe of a program is closed with its last handle.
-    drop(run);
+    drop((run, intake));
     ending = settle(&mut sink.output, ending, tally.bytes).with(absence);
     if let Some(fault) = sink.program_ended(interrupt.wished()).await {
         ending = match ending.outcome {
@@ -244,37 +237,18 @@ fn speak_of_end(
 }
 
 impl Serving<'_> {
-    /// Takes data and hands it on, in order, until something ends that. While the output takes
-    /// nothing, nothing is read: the connection's own queue fills, drops, and informs the sender.
-    async fn receive(&mut self, speaker: &mut Speaker<'_>, interrupt: &mut Interrupt) -> StopTaking {
+    /// Has the data taken in, and speaks of it meanwhile.
+    async fn receive(
+        &mut self,
+        intake: Intake,
+        speaker: &mut Speaker<'_>,
+        interrupt: &Interrupt,
+    ) -> (Intake, StopTaking) {
         let mut tick = crate::session::ticks(SAMPLE);
+        let mut taking = Task::start(intake.take(interrupt.clone()));
         loop {
-            let now = self.receiver.endpoint.now();
-            let rtt = self.connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);
-            while self.writer.has_room()
-                && let Some(datagram) = self.inbox.pop(now, rtt)
-            {
-                self.writer.write(datagram);
-            }
-            let room = self.writer.has_room();
-            let next_gap = self.inbox.poll_timeout(rtt).filter(|_| room);
-            let wait = next_gap.map(|at| std::time::Duration::from(at.saturating_since(now)));
-            let idle = self.receiver.options.idle_timeout;
-            let hungry = idle.map(|idle| std::time::Duration::from((self.fed + idle).saturating_since(now)));
-            let writer = &mut self.writer;
-            let writable = async { if room { Err(writer.failure().await) } else { writer.room().await } };
             tokio::select! {
-                received = self.connection.recv(), if room => match received {
-                    Some(datagram) => {
-                        self.fed = self.receiver.endpoint.now();
-                        self.inbox.push(self.fed, datagram);
-                    }
-                    None => return StopTaking::Ended,
-                },
-                () = sleep(wait) => {}
-                outcome = writable => if let Err(error) = outcome { return StopTaking::Output(error) },
-                () = interrupt.wished() => return StopTaking::Interrupted,
-                () = sleep(hungry), if room => return StopTaking::Idle(idle.unwrap_or(Duration::ZERO)),
+                taken = taking.ended() => return taken,
                 _ = tick.tick() => self.sample(speaker, interrupt),
             }
         }
@@ -333,33 +307,12 @@ impl Serving<'_> {
         self.reported = (tally.received, tally.bytes);
     }
 
-    /// Writes what waits for a gap, and waits until all is written and on the disk.
-    async fn write_rest(&mut self, output: &Output, interrupt: &mut Interrupt) -> StopTaking {
-        let writing = async {
-            loop {
-                self.writer.room().await?;
-                let Some(datagram) = self.inbox.take() else { break };
-                self.writer.write(datagram);
-            }
-            self.writer.finish().await?;
-            match output.to_sync().map_err(Arc::new)? {
-                Some(file) => session::blocking(move || file.sync_all()).await.map_err(Arc::new),
-                None => Ok(()),
-            }
-        };
-        match interrupt.or(writing).await {
-            Some(Ok(())) => StopTaking::Ended,
-            Some(Err(error)) => StopTaking::Output(error),
-            None => StopTaking::Interrupted,
-        }
-    }
-
     /// Ends the connection, with the counts for the sender. They are the counts of this end too:
     /// what comes after them is lost for both.
-    async fn close(&mut self, stop: &StopTaking) -> (Tally, Option<Closed>) {
+    async fn close(&mut self, intake: &mut Intake, stop: &StopTaking) -> (Tally, Option<Closed>) {
         if let StopTaking::Idle(_) | StopTaking::Interrupted = stop {
             // What was handed over is written, unless the reader stalls.
-            let _ = tokio::time::timeout(LAST_WRITES, self.writer.finish()).await;
+            let _ = tokio::time::timeout(LAST_WRITES, intake.writer.finish()).await;
         }
         let tally = self.tally(stop);
         let text = tally.to_string();
@@ -372,13 +325,17 @@ impl Serving<'_> {
 
     /// The counts now: of what has been written, not of what came.
     fn tally(&self, stop: &StopTaking) -> Tally {
-        let (received, bytes) = self.writer.written();
-        let tally = self.inbox.tally(self.connection);
-        let arrived = self.connection.status().stats.received_data_packets;
+        let ((received, bytes), late) = (self.written.counts(), self.late.load(Ordering::Relaxed));
+        let status = self.connection.status();
+        let arrived = status.stats.received_data_packets;
+        let (loss_events, of_packets) = status.after_slow_start;
         Tally {
             received,
             bytes,
-            dropped: arrived.saturating_sub(received).saturating_sub(tally.late),
+            late,
+            loss_events,
+            of_packets,
+            dropped: arrived.saturating_sub(received).saturating_sub(late),
             trouble: match stop {
                 StopTaking::Ended => {
                     let said = self.connection.peer_closing_text();
@@ -388,7 +345,6 @@ impl Serving<'_> {
                 StopTaking::Interrupted => Some(Trouble::Interrupted),
                 StopTaking::Output(error) => Some(Trouble::of(error)),
             },
-            ..tally
         }
     }
 
@@ -506,6 +462,22 @@ impl Serving<'_> {
     }
 }
 
+/// Writes what waits for a gap, and waits until all is written and on the disk.
+async fn write_rest(intake: &mut Intake, output: &Output, interrupt: &mut Interrupt) -> StopTaking {
+    let writing = async {
+        intake.write_rest().await?;
+        match output.to_sync().map_err(Arc::new)? {
+            Some(file) => session::blocking(move || file.sync_all()).await.map_err(Arc::new),
+            None => Ok(()),
+        }
+    };
+    match interrupt.or(writing).await {
+        Some(Ok(())) => StopTaking::Ended,
+        Some(Err(error)) => StopTaking::Output(error),
+        None => StopTaking::Interrupted,
+    }
+}
+
 /// Gives a complete file its name, and says in which file the data of a connection is.
 fn settle(output: &mut Output, ending: Ending, bytes: u64) -> Ending {
     if ending.outcome != Outcome::Complete {
@@ -530,11 +502,4 @@ fn start(connection: &Connection, peer: SocketAddr) -> Start {
         start.parameters.insert("variant".to_owned(), variant.to_string());
     }
     start
-}
-
-async fn sleep(wait: Option<std::time::Duration>) {
-    match wait {
-        Some(wait) => tokio::time::sleep(wait).await,
-        None => std::future::pending().await,
-    }
 }

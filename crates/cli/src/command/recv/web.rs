@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use super::{Receiver, metrics};
 use crate::Failure;
 use crate::args::values::ListenAt;
+use crate::session::Task;
 
 /// Requests answered at a time. One more ends the oldest: who connects and says nothing keeps
 /// nobody out, and an honest request ends before as many others have arrived.
@@ -77,24 +78,16 @@ pub(super) async fn serve(at: &ListenAt, receiver: &Arc<Receiver>) -> Result<Web
 
 /// The requests that are being answered, the oldest first. Dropping this ends them.
 #[derive(Default)]
-struct Requests(VecDeque<AbortOnDrop>);
-
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
+struct Requests(VecDeque<Task<()>>);
 
 impl Requests {
     /// Begins to answer one, in the place of the oldest if there are too many.
     fn begin(&mut self, request: impl Future<Output = ()> + Send + 'static) {
-        self.0.retain(|request| !request.0.is_finished());
+        self.0.retain(|request| !request.is_finished());
         while self.0.len() >= AT_ONCE {
             self.0.pop_front();
         }
-        self.0.push_back(AbortOnDrop(tokio::spawn(request)));
+        self.0.push_back(Task::start(request));
     }
 }
 

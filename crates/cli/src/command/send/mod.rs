@@ -13,6 +13,7 @@ mod transfer;
 mod trial;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status, UNCONFIRMED};
@@ -103,6 +104,7 @@ async fn send(
         let t_s = began.elapsed().as_secs_f64();
         reporter.say(&Record::Error { t_s, message: failure.to_string() });
     })?;
+    let connection = Arc::new(connection);
     let limit = connection.max_datagram();
     if let Some(length) = args.length.filter(|length| usize::from(*length) > limit) {
         connection.close_now().await;

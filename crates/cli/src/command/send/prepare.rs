@@ -153,7 +153,7 @@ pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result
     let source = match (&args.file, udp_in) {
         (_, Some(port)) => DatagramSource::udp(port),
         (None, None) => DatagramSource::made_up(length),
-        (Some(FileOrStream::Standard), None) => DatagramSource::pipe(tokio::io::stdin(), length, FLUSH),
+        (Some(FileOrStream::Standard), None) => DatagramSource::standard(length, FLUSH),
         (Some(FileOrStream::File(path)), None) => {
             let name = path.clone();
             let file = blocking(move || File::open(name)).await.map_err(|error| {

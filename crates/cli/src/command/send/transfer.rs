@@ -1,6 +1,6 @@
 //! The data of `send` and its end.
 
-use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tfrc_lab::record::Record;
 use tfrc_net::{Closed, Connection, SendError};
@@ -15,7 +15,7 @@ use crate::args::values::FileOrStream;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{DatagramSource, Encoded, SAMPLE, Sampler, UNFINISHED, count};
+use crate::session::{DatagramSource, Encoded, SAMPLE, Sampler, Task, UNFINISHED, UdpInCounts, count};
 
 /// Silence of an encoder that is reported.
 const NEWS: std::time::Duration = std::time::Duration::from_secs(5);
@@ -61,7 +61,7 @@ impl StopSending {
 /// A connection that data is sent over.
 pub(super) struct Transfer<'a> {
     pub(super) args: &'a SendArgs,
-    pub(super) connection: &'a Connection,
+    pub(super) connection: &'a Arc<Connection>,
     pub(super) sampler: Sampler,
     pub(super) reporter: &'a mut Reporter,
     pub(super) interrupt: &'a mut Interrupt,
@@ -90,62 +90,35 @@ impl Transfer<'_> {
         stop
     }
 
-    async fn moved(&mut self, mut source: DatagramSource, mut keys: Option<Keys>) -> StopSending {
+    async fn moved(&mut self, source: DatagramSource, mut keys: Option<Keys>) -> StopSending {
         let mut tick = crate::session::ticks(SAMPLE);
         tick.tick().await;
         self.tell_rate();
         let time_up = until(self.time_up);
-        let (args, connection) = (self.args, self.connection);
+        tokio::pin!(time_up);
         let counts = self.refused.as_ref().map(Refused::counts);
-        // Since when the source has nothing, and the user knows.
-        let (waiting, told_of_silence) = (Cell::new(None), Cell::new(false));
-        let pump = async {
-            loop {
-                waiting.set(Some(tokio::time::Instant::now()));
-                let next = source.next(connection.max_datagram()).await;
-                waiting.set(None);
-                told_of_silence.set(false);
-                let datagram = match next {
-                    Ok(Some(datagram)) => datagram,
-                    Ok(None) => break,
-                    Err(error) => return StopSending::Failed(unreadable(args, &error.to_string())),
-                };
-                match (connection.send(datagram).await, &counts) {
-                    (Ok(()), _) => {}
-                    (Err(SendError::TooLong { length, .. }), Some(counts)) => counts.refuse(length),
-                    (Err(_), _) => return StopSending::Over,
-                }
-            }
-            connection.flushed().await;
-            match source.shortfall() {
-                Some((sent, length)) => StopSending::Failed(unreadable(
-                    args,
-                    &format!(
-                        "became shorter while it was sent: {} of {} bytes were there",
-                        count(sent),
-                        count(length)
-                    ),
-                )),
-                None => StopSending::EndOfData,
-            }
-        };
-        tokio::pin!(pump, time_up);
-        loop {
+        let waiting = Arc::new(Waiting::default());
+        let mut pump = Task::start(pump(source, Arc::clone(self.connection), counts, Arc::clone(&waiting)));
+        let stop = loop {
             let interrupt = self.interrupt.clone();
             tokio::select! {
-                stop = &mut pump => return stop,
-                () = &mut time_up => return match self.silence(&waiting, STILL) {
+                pumped = pump.ended() => break match pumped {
+                    Pumped::AllSent => StopSending::EndOfData,
+                    Pumped::Over => StopSending::Over,
+                    Pumped::Unreadable(why) => StopSending::Failed(unreadable(self.args, &why)),
+                },
+                () = &mut time_up => break match self.silence(&waiting, STILL) {
                     Some(silence) => StopSending::Failed(silence),
                     None => StopSending::TimeUp,
                 },
-                () = wished(interrupt) => return StopSending::Interrupted,
+                () = wished(interrupt) => break StopSending::Interrupted,
                 command = live::wish(&mut keys) => if command == Command::End {
-                    return StopSending::Interrupted;
+                    break StopSending::Interrupted;
                 },
                 // A receiver sends no data; this shows that it wants the end, or that the
                 // connection is over.
                 received = self.connection.recv() => if received.is_none() {
-                    return StopSending::Over;
+                    break StopSending::Over;
                 },
                 _ = tick.tick() => {
                     self.sample();
@@ -156,25 +129,28 @@ impl Transfer<'_> {
                     }
                     let patience = self.encoded.as_ref().map(|encoded| encoded.patience);
                     if let Some(silence) = patience.and_then(|most| self.silence(&waiting, most)) {
-                        return StopSending::Failed(silence);
+                        break StopSending::Failed(silence);
                     }
                     if let Some(silence) = self.silence(&waiting, NEWS)
-                        && !told_of_silence.replace(true)
+                        && waiting.tell()
                     {
                         self.reporter.note(&silence);
                     }
                     if let Some(gone) = self.hear() {
-                        return StopSending::Gone(gone);
+                        break StopSending::Gone(gone);
                     }
                     if let Some(trip) = self.connection.status().stopped {
                         let reason = format!("stopped by the circuit breaker: {trip}");
                         // The peer may be long in answering the close.
                         self.reporter.note(&reason);
-                        return StopSending::Failed(reason);
+                        break StopSending::Failed(reason);
                     }
                 }
             }
-        }
+        };
+        // The source knows only now how much it still had.
+        pump.end().await;
+        stop
     }
 
     /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
@@ -257,12 +233,8 @@ impl Transfer<'_> {
     }
 
     /// A sentence about an encoder that has given nothing for this time.
-    fn silence(
-        &self,
-        waiting: &Cell<Option<tokio::time::Instant>>,
-        most: std::time::Duration,
-    ) -> Option<String> {
-        let silent = waiting.get()?.elapsed();
+    fn silence(&self, waiting: &Waiting, most: std::time::Duration) -> Option<String> {
+        let silent = waiting.since()?.elapsed();
         let source = &self.encoded.as_ref()?.source;
         (silent >= most)
             .then(|| format!("{source}: nothing came from the encoder for {} s", silent.as_secs()))
@@ -297,6 +269,84 @@ impl Transfer<'_> {
         let mut config = config(self.args);
         config.report = None;
         self.interrupt.keep(Some(LastWords { config, summary, farewell: Farewell::Peer }));
+    }
+}
+
+/// The end of the data, as the task that moves it sees it.
+enum Pumped {
+    /// Everything was sent.
+    AllSent,
+    /// The connection takes nothing more.
+    Over,
+    /// The source failed; a phrase.
+    Unreadable(String),
+}
+
+/// Since when the source has nothing, and that the user knows.
+#[derive(Debug, Default)]
+struct Waiting(Mutex<Silence>);
+
+#[derive(Debug, Default)]
+struct Silence {
+    since: Option<tokio::time::Instant>,
+    told: bool,
+}
+
+impl Waiting {
+    fn begin(&self) {
+        self.silence().since = Some(tokio::time::Instant::now());
+    }
+
+    fn end(&self) {
+        *self.silence() = Silence::default();
+    }
+
+    fn since(&self) -> Option<tokio::time::Instant> {
+        self.silence().since
+    }
+
+    /// Returns true the first time.
+    fn tell(&self) -> bool {
+        !std::mem::replace(&mut self.silence().told, true)
+    }
+
+    fn silence(&self) -> std::sync::MutexGuard<'_, Silence> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Moves data from its source into the connection.
+async fn pump(
+    mut source: DatagramSource,
+    connection: Arc<Connection>,
+    counts: Option<Arc<UdpInCounts>>,
+    waiting: Arc<Waiting>,
+) -> Pumped {
+    loop {
+        // Made-up data that drops what is late never waits by itself.
+        tokio::task::coop::consume_budget().await;
+        waiting.begin();
+        let next = source.next(connection.max_datagram(), connection.buffer()).await;
+        waiting.end();
+        let datagram = match next {
+            Ok(Some(datagram)) => datagram,
+            Ok(None) => break,
+            Err(error) => return Pumped::Unreadable(error.to_string()),
+        };
+        match (connection.send(datagram).await, &counts) {
+            (Ok(()), _) => {}
+            (Err(SendError::TooLong { length, .. }), Some(counts)) => counts.refuse(length),
+            (Err(_), _) => return Pumped::Over,
+        }
+    }
+    connection.flushed().await;
+    match source.shortfall() {
+        Some((sent, length)) => Pumped::Unreadable(format!(
+            "became shorter while it was sent: {} of {} bytes were there",
+            count(sent),
+            count(length)
+        )),
+        None => Pumped::AllSent,
     }
 }
 

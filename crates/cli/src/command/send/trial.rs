@@ -36,7 +36,8 @@ pub(super) async fn begin(connection: &Connection, source: &mut DatagramSource) 
     let verdict = {
         let offer = async {
             while given.borrow().len() < AT_FIRST {
-                let Some(datagram) = source.next(connection.max_datagram()).await? else {
+                let Some(datagram) = source.next(connection.max_datagram(), connection.buffer()).await?
+                else {
                     return io::Result::Ok(given.borrow().is_empty());
                 };
                 match connection.send(datagram.clone()).await {
