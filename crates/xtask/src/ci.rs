@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::units::{self, Units};
 use crate::{
-    Outcome, adversary, book, c_library, cargo, compliance, dependencies, features, files, hostile,
+    Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, hostile,
     instructions, integrations, measure, mutants, packages, python, results, tools,
 };
 
@@ -22,7 +22,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 21] = [
+const STEPS: [CiStep; 22] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -61,6 +61,7 @@ const STEPS: [CiStep; 21] = [
     },
     CiStep { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
     CiStep { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
+    CiStep { title: "system calls for a packet", work: Work::Own("calls", calls::check) },
     CiStep { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
     CiStep {
         title: "attacks and faults, the short form",

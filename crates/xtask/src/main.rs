@@ -10,6 +10,7 @@
 mod adversary;
 mod book;
 mod c_library;
+mod calls;
 mod ci;
 mod compliance;
 mod dependencies;
@@ -34,6 +35,7 @@ mod speed;
 mod test;
 mod tools;
 mod units;
+mod wire;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -80,6 +82,8 @@ enum Chore {
         #[arg(value_parser = ["header"])]
         only: Option<String>,
     },
+    /// System calls of `tfrc send` and `tfrc recv` for each packet, against ceilings
+    Calls,
     /// Every check, in the order of their cost; ./check runs it and counts compile units
     Ci,
     /// The lists of what the specifications ask for against code and tests
@@ -168,7 +172,7 @@ enum Chore {
         #[arg(long)]
         mutations: bool,
     },
-    /// Processor time of a packet-hop: ns-2, ours and a floor in turn
+    /// Processor time next to peers: a packet-hop (ns-2, a floor), a packet received (`wire`)
     Speed(speed::Choice),
     /// The daily loop: lints and tests, without those that drive browsers and media
     Test,
@@ -195,6 +199,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Book => book::check(),
         Chore::CLibrary { only: None } => c_library::check(),
         Chore::CLibrary { only: Some(_) } => c_library::write_header(),
+        Chore::Calls => calls::check(),
         Chore::Ci => ci::run(),
         Chore::Compliance { json: false } => compliance::check(),
         Chore::Compliance { json: true } => compliance::json(),

@@ -58,13 +58,19 @@ pub(crate) struct Choice {
     /// Rounds, of which the medians are taken
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// The sizes; without one both
-    #[arg(value_name = "SIZE", value_parser = PossibleValuesParser::from(SIZES.map(|size| size.name)))]
+    /// The sizes of the simulator's network, without one both; or `wire`, a packet received
+    #[arg(value_name = "SIZE", value_parser = PossibleValuesParser::from(["small", "large", "wire"]))]
     sizes: Vec<String>,
 }
 
 /// Measures the sizes named, or both.
 pub(crate) fn run(Choice { rounds, sizes }: &Choice) -> Outcome {
+    if sizes.iter().any(|size| size == "wire") {
+        crate::wire::run(*rounds)?;
+        if sizes.len() == 1 {
+            return Ok(());
+        }
+    }
     build()?;
     let chosen = SIZES.iter().filter(|size| sizes.is_empty() || sizes.iter().any(|name| name == size.name));
     let measured = chosen.map(|size| measure(size, *rounds)).collect::<Result<Vec<_>, _>>()?;
