@@ -24,7 +24,7 @@ pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
 pub(crate) use log_limit::{LogLimit, LogRate};
 pub(crate) use output::{Handle, Output, OutputPlan, close_standard_output};
-pub(crate) use part::{Part, UNFINISHED};
+pub(crate) use part::{EMPTY, Part, UNFINISHED};
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};

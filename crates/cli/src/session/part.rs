@@ -1,5 +1,5 @@
 //! Words between two `tfrc`: the part of each, in its first packet, and in the Close of a sender
-//! that it has not sent all that it meant to. Other peers know no such words, and need none.
+//! that it has not sent all that it meant to, or meant to send nothing. Other peers know no such words, and need none.
 
 use tfrc_net::Connection;
 
@@ -12,6 +12,9 @@ pub(crate) enum Part {
 
 /// The closing text of a sender whose source, or which itself, has failed.
 pub(crate) const UNFINISHED: &str = "unfinished";
+/// The closing text of a sender whose source had no data, such as an empty file: the receiver has
+/// all of it.
+pub(crate) const EMPTY: &str = "empty";
 
 impl Part {
     /// The word on the wire.

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use tfrc_lab::record::{Outcome, Summary};
 
 use crate::e2e::network::{Place, noise, recv, recv_into, send};
-use crate::e2e::program::Finished;
+use crate::e2e::program::{Finished, run};
 
 /// The last line on standard error.
 fn last_line(finished: &Finished) -> &str {
@@ -120,13 +120,23 @@ fn a_source_that_shrinks_is_a_failure() {
     receiver.succeed();
 }
 
+/// A sender that its user ends before there were data.
+fn bring_nothing(address: &str) {
+    let mut sender = send(address, &["-f", "-"], Stdio::piped());
+    let pipe = sender.stdin();
+    sender.wait_for("connected");
+    sender.signal("INT");
+    sender.succeed();
+    drop(pipe);
+}
+
 #[test]
 fn a_stranger_who_brings_nothing_is_no_success() {
     let place = Place::new();
-    let (empty, to) = (place.write("empty", ""), place.file("out"));
+    let to = place.file("out");
     for args in [vec!["-1"], vec!["-1", "-o", &to]] {
         let (receiver, address) = recv(&args);
-        send(&address, &["-f", &empty], Stdio::null()).succeed();
+        bring_nothing(&address);
         ended(&receiver.end(), 1, "failed: the sender closed without sending anything");
     }
     assert!(!Path::new(&to).exists() && !Path::new(&format!("{to}.part")).exists());
@@ -136,12 +146,34 @@ fn a_stranger_who_brings_nothing_is_no_success() {
 #[test]
 fn who_brings_nothing_does_not_use_up_a_receiver() {
     let place = Place::new();
-    let (empty, full, to) = (place.write("empty", ""), place.write("in", noise(10_000)), place.file("out"));
+    let (full, to) = (place.write("in", noise(10_000)), place.file("out"));
     let (receiver, address) = recv(&["-o", &to]);
-    send(&address, &["-f", &empty], Stdio::null()).succeed();
+    bring_nothing(&address);
     send(&address, &["-f", &full], Stdio::null()).succeed();
     ended(&receiver.end(), 0, "complete: the sender closed after 8 datagrams");
     assert_eq!(std::fs::read(&to).expect("whole"), noise(10_000));
+}
+
+/// Nothing is all that its sender meant to send. A directory has no data at all.
+#[test]
+fn an_empty_file_arrives() {
+    let place = Place::new();
+    let (empty, to) = (place.write("empty", ""), place.file("out"));
+    for args in [vec!["-1"], vec!["-o", &to]] {
+        let (receiver, address) = recv(&args);
+        send(&address, &["-f", &empty], Stdio::null()).succeed();
+        ended(&receiver.end(), 0, "complete: the sender closed after 0 datagrams");
+    }
+    assert_eq!(std::fs::read(&to).expect("made"), b"");
+    let name = place.file("in-%n");
+    let (receiver, address) = recv(&["-o", &name]);
+    send(&address, &["-f", "-"], Stdio::null()).succeed();
+    receiver.signal("TERM");
+    receiver.succeed();
+    assert_eq!(std::fs::read(name.replace("%n", "1")).expect("made"), b"");
+    let directory = run(["send", "localhost", "-f", "/"]);
+    assert_eq!(directory.status.code(), Some(2), "{}", directory.stderr);
+    assert!(directory.stderr.contains("/: is a directory"), "{}", directory.stderr);
 }
 
 #[test]

@@ -78,7 +78,12 @@ fn a_receiver_writes_a_page_and_time_series() {
     let place = Place::new();
     let [page, series, data] = ["page.html", "series.csv", "data"].map(|name| place.file(name));
     let (mut receiver, address) = recv(&["-o", &data, "--report", &page, "--series", &series]);
-    send(&address, &["-f", "/dev/null"], Stdio::null()).end();
+    let mut nothing = send(&address, &["-f", "-"], Stdio::piped());
+    let pipe = nothing.stdin();
+    nothing.wait_for("connected");
+    nothing.signal("INT");
+    nothing.succeed();
+    drop(pipe);
     receiver.wait_for("without sending anything");
     send(&address, &["-n", "200kB", "-b", "4M"], Stdio::null()).succeed();
     let said = receiver.succeed().stderr;

@@ -1,4 +1,4 @@
-//! The longest UDP payload that a route takes, as the system knows it.
+//! The longest UDP payload that the interface of a route takes, as the system knows it.
 
 use std::net::SocketAddr;
 
@@ -7,29 +7,37 @@ const fn headers(to: SocketAddr) -> usize {
     if to.is_ipv4() { 28 } else { 48 }
 }
 
-/// The longest payload of a datagram to this address: the MTU of the interface, or what the
-/// network has said of the path since. `None` where the system does not say.
+/// The longest payload of a datagram to this address by the MTU of the interface. `None` where the
+/// system does not say, or knows less from an ICMP message: anybody can write one, so the
+/// connection finds out for itself what the path takes (RFC 8899 §4.6.1).
 pub(crate) fn longest_payload(to: SocketAddr) -> Option<usize> {
     let to = SocketAddr::new(to.ip().to_canonical(), to.port());
-    Some(mtu(to)?.saturating_sub(headers(to)))
+    on_the_interface(to, headers(to))
 }
 
 /// A socket that is connected, and sends nothing, knows its route.
 #[cfg(target_os = "linux")]
-fn mtu(to: SocketAddr) -> Option<usize> {
+fn on_the_interface(to: SocketAddr, headers: usize) -> Option<usize> {
+    use rustix::io::Errno;
     use rustix::net::sockopt::{ip_mtu, ipv6_mtu};
+    use rustix::net::{SendFlags, send};
     let any: std::net::IpAddr = match to {
         SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = std::net::UdpSocket::bind((any, 0)).ok()?;
+    // Datagrams are not fragmented, and as long as the interface allows.
+    quinn_udp::UdpSocketState::new((&socket).into()).ok()?;
     socket.connect(to).ok()?;
     let mtu = if to.is_ipv4() { ip_mtu(&socket) } else { ipv6_mtu(&socket) };
-    mtu.ok().map(tfrc_units::saturating)
+    let limit = tfrc_units::saturating::<usize>(mtu.ok()?).saturating_sub(headers);
+    // Data that more is to follow is checked and kept; it goes with the socket.
+    let more = send(&socket, &vec![0; limit + 1], SendFlags::MORE);
+    (more == Err(Errno::MSGSIZE)).then_some(limit)
 }
 
 #[cfg(not(target_os = "linux"))]
-const fn mtu(_to: SocketAddr) -> Option<usize> {
+const fn on_the_interface(_to: SocketAddr, _headers: usize) -> Option<usize> {
     None
 }
 

@@ -23,7 +23,7 @@ use crate::Failure;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, Ending, Output, Part, SAMPLE, Sampler, Tally, Task, Trouble, UNFINISHED,
+    self, DatagramWriter, EMPTY, Ending, Output, Part, SAMPLE, Sampler, Tally, Task, Trouble, UNFINISHED,
     UdpOutCounts, Written, as_f64, count, counted, is_proper, shown, why,
 };
 
@@ -88,6 +88,8 @@ struct Serving<'a> {
     second: Second,
     /// A sentence if the peer receives, too.
     clash: Option<&'static str>,
+    /// The sender had no data to send.
+    empty: bool,
 }
 
 /// The data of the last whole second.
@@ -131,11 +133,14 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
     let clash = Part::Receives.clash(connection);
-    // A stranger who brings nothing makes no file and starts no program.
     let first = interrupt.or(connection.recv()).await.flatten();
-    let opened = match &first {
-        None => Ok(Sink::of(Output::Nowhere)),
-        Some(_) => sink(peer).await.map_err(io::Error::other),
+    let empty = first.is_none() && connection.peer_closing_text().is_some_and(|text| text == EMPTY);
+    // A stranger who brings nothing makes no file and starts no program; a sender of an empty file
+    // does.
+    let opened = if first.is_some() || empty {
+        sink(peer).await.map_err(io::Error::other)
+    } else {
+        Ok(Sink::of(Output::Nowhere))
     };
     let (mut sink, mut stop) = match opened {
         Ok(sink) => (sink, None),
@@ -165,6 +170,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         number,
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
         clash,
+        empty,
     };
     if let Some(datagram) = first {
         intake.begin(datagram);
@@ -190,8 +196,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     run.report(tally);
     let brought = match (clash, summary.sent_packets) {
         (Some(_), _) => Brought::Receiver,
-        (None, None | Some(0)) => Brought::Nothing,
-        (None, Some(_)) => Brought::Data,
+        (None, None | Some(0)) if !empty => Brought::Nothing,
+        (None, _) => Brought::Data,
     };
     let mut ending = run.judge(&stop, closed.as_ref(), &summary, tally.trouble);
     let absence = run.absence();
@@ -400,7 +406,7 @@ impl Serving<'_> {
             (StopTaking::Ended, Some(_)) if trouble == Some(Trouble::Unfinished) => {
                 Ending::failed("the sender ended before it had sent all that it meant to")
             }
-            (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 => {
+            (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 && !self.empty => {
                 Ending::failed("the sender closed without sending anything")
             }
             // The line of one among others has the counts.

@@ -156,7 +156,7 @@ pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result
         (Some(FileOrStream::Standard), None) => DatagramSource::standard(length, FLUSH),
         (Some(FileOrStream::File(path)), None) => {
             let name = path.clone();
-            let file = blocking(move || File::open(name)).await.map_err(|error| {
+            let file = blocking(move || data_file(&name)).await.map_err(|error| {
                 Failure::usage(
                     format!("{}: {error}", path.display()),
                     "name a file that can be read, or - for standard input",
@@ -167,6 +167,15 @@ pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result
     };
     let pace = args.pps.map_or(Pace::AsAllowed, Pace::PerSecond);
     Ok(source.at_most(args.bytes).paced(pace))
+}
+
+/// Opens a file that has data.
+fn data_file(path: &Path) -> std::io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(std::io::ErrorKind::IsADirectory.into());
+    }
+    Ok(file)
 }
 
 /// Opens the files of the recordings. Waits for the other end of a FIFO.

@@ -15,7 +15,7 @@ use crate::args::values::FileOrStream;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{DatagramSource, Encoded, SAMPLE, Sampler, Task, UNFINISHED, UdpInCounts, count};
+use crate::session::{DatagramSource, EMPTY, Encoded, SAMPLE, Sampler, Task, UNFINISHED, UdpInCounts, count};
 
 /// Silence of an encoder that is reported.
 const NEWS: std::time::Duration = std::time::Duration::from_secs(5);
@@ -165,6 +165,8 @@ impl Transfer<'_> {
         let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
         if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses {
             connection.set_closing_text(UNFINISHED);
+        } else if stop == StopSending::EndOfData && connection.status().stats.sent_data_packets == 0 {
+            connection.set_closing_text(EMPTY);
         }
         if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp) {
             let over = stop == StopSending::Over;
