@@ -138,7 +138,8 @@ impl<T> Drop for Task<T> {
     }
 }
 
-/// The result of a task. A panic in it goes on here; a runtime that ends leaves nothing to wait for.
+/// The result of a task. A panic in it goes on here; a runtime that ends leaves nothing to wait
+/// for.
 async fn outcome<T>(ended: Result<T, JoinError>) -> T {
     match ended {
         Ok(done) => done,

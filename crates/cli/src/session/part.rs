@@ -1,5 +1,6 @@
 //! Words between two `tfrc`: the part of each, in its first packet, and in the Close of a sender
-//! that it has not sent all that it meant to, or meant to send nothing. Other peers know no such words, and need none.
+//! that it has not sent all that it meant to, or meant to send nothing. Other peers know no such
+//! words, and need none.
 
 use tfrc_net::Connection;
 

@@ -194,8 +194,8 @@ impl DatagramSource {
     }
 }
 
-/// A pipe that needs no thread to wait for its data. It is opened anew: the flag that makes it so is
-/// shared by all who have the descriptor.
+/// A pipe that needs no thread to wait for its data. It is opened anew: the flag that makes it so
+/// is shared by all who have the descriptor.
 #[cfg(target_os = "linux")]
 fn unblocked(input: &impl std::os::fd::AsFd) -> Option<tokio::net::unix::pipe::Receiver> {
     let path = super::files::pipe_path(input)?;

@@ -1,5 +1,6 @@
-//! The way of received datagrams to their output. A pipe or a UDP address is written to as far as it
-//! takes anything at once; a file or device gets a thread, so that a slow disk holds up only itself.
+//! The way of received datagrams to their output. A pipe or a UDP address is written to as far as
+//! it takes anything at once; a file or device gets a thread, so that a slow disk holds up only
+//! itself.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,8 +18,8 @@ use super::udp_out::Sending;
 use super::{Handle, UdpOut};
 use crate::limits;
 
-/// Datagrams that wait for a reader, at most: some 340 kB of them in packets of the usual length, so
-/// that live data is not old when it comes out. While there is no room `recv` reads nothing, the
+/// Datagrams that wait for a reader, at most: some 340 kB of them in packets of the usual length,
+/// so that live data is not old when it comes out. While there is no room `recv` reads nothing, the
 /// connection's own queue fills, and the sender is informed (RFC 4340 §11.7).
 const WAITING_FOR_READER: usize = 256;
 /// Maximum waiting for a file: 22 MB. A disk stalls for tenths of a second, in which
@@ -26,7 +27,8 @@ const WAITING_FOR_READER: usize = 256;
 const WAITING_FOR_DISK: usize = 16_384;
 /// Bytes with which a batch goes to the thread at once.
 const BATCH: usize = 1 << 16;
-/// The longest time for which a datagram waits for others of its batch: each batch wakes the thread.
+/// The longest time for which a datagram waits for others of its batch: each batch wakes the
+/// thread.
 const GATHERING: Duration = Duration::from_millis(20);
 /// Time after which a full buffer of a UDP socket is tried again.
 const UDP_PAUSE: Duration = Duration::from_millis(1);
@@ -484,7 +486,7 @@ mod tests {
         assert_eq!(file.metadata().expect("there").len(), 200_000);
     }
 
-    /// What waits for a reader that always leaves something does not grow.
+    /// The queue for a reader that always leaves something does not grow.
     #[test]
     fn what_has_been_written_is_forgotten() {
         let (mut batch, written) = (Batch::default(), Written::default());
