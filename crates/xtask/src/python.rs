@@ -92,9 +92,12 @@ fn newest(folder: &Path) -> Result<PathBuf, String> {
     newest.ok_or_else(|| format!("{}: no wheel was built", folder.display()))
 }
 
-/// Runs a command at the root of the repository.
+/// Runs a command, at the root of the repository unless it has a folder.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let shown = command.get_program().to_string_lossy().into_owned();
-    let status = command.current_dir(root()).status().map_err(|e| format!("{shown} did not start: {e}"))?;
+    if command.get_current_dir().is_none() {
+        command.current_dir(root());
+    }
+    let status = command.status().map_err(|e| format!("{shown} did not start: {e}"))?;
     if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
 }
