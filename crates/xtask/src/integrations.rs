@@ -38,24 +38,19 @@ pub(crate) fn full() -> Outcome {
 }
 
 /// Types what a README says into an empty folder, as a reader would: the commands of each block
-/// that begins a project, and the first code as its program.
+/// that begins a project, and the first code as its program. The folder is outside of the
+/// repository: a new project would become a member of a workspace above it.
 fn typed(name: &str) -> Outcome {
     let path = root().join("integrations").join(name).join("README.md");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let place = built().join("typed").join(name);
-    let failed = |e: std::io::Error| format!("{}: {e}", place.display());
-    // What is left of the last time.
-    if place.exists() {
-        fs::remove_dir_all(&place).map_err(failed)?;
-    }
-    fs::create_dir_all(&place).map_err(failed)?;
+    let place = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     for script in scripts(&text)? {
         println!("   integrations/{name}/README.md, typed");
         run(Command::new("sh")
             .args(["-euc", &script])
-            .current_dir(&place)
+            .current_dir(place.path())
             .env("TFRC", root())
-            .env("CARGO_TARGET_DIR", built().join("typed/target")))?;
+            .env("CARGO_TARGET_DIR", built().join("typed")))?;
     }
     Ok(())
 }
