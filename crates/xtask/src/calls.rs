@@ -1,8 +1,8 @@
 //! `cargo xtask calls`: system calls of `tfrc send` and `tfrc recv` for each packet, counted by
 //! strace, against ceilings.
 //!
-//! Counts depend on the machine only so far as a busy one has more packets in a batch, which makes
-//! them fewer.
+//! Counts depend on the machine a little: a busy one has more packets in a batch, and more wake-ups
+//! for reports that are late. The ceilings leave a call of room for that.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -16,9 +16,11 @@ use crate::{Outcome, build_command, root};
 const RATE: &str = "15Mbit/s";
 const TIME: &str = "3s";
 /// Maximum system calls for a packet: waking other threads, and all. A packet that is sent when it
-/// is due needs three, one that is read when it comes two; a report for every third one the rest.
+/// is due needs three, one that is read when it comes two and a report for every third one another;
+/// a pipe gets each packet when it comes.
 const FUTEX: f64 = 0.5;
-const ALL: f64 = 4.0;
+const ALL: f64 = 5.0;
+const ALL_WITH_PIPE: f64 = 6.0;
 
 /// Counts the calls of both ends, with the data going nowhere, to a file and to a pipe.
 pub(crate) fn check() -> Outcome {
@@ -27,18 +29,20 @@ pub(crate) fn check() -> Outcome {
     }
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("data").display().to_string();
-    for (output, arguments) in
-        [("nowhere", &[][..]), ("to a file", &["-o", &file]), ("to a pipe", &["-o", "-"])]
-    {
+    for (output, most, arguments) in [
+        ("nowhere", ALL, &[][..]),
+        ("to a file", ALL, &["-o", &file]),
+        ("to a pipe", ALL_WITH_PIPE, &["-o", "-"]),
+    ] {
         let ends = session(folder.path(), arguments)?;
         for (end, Calls { packets, futex, all }) in ["recv", "send"].into_iter().zip(ends) {
             let (futex, all) = (futex / packets, all / packets);
             println!(
                 "   {end}, data {output}: {packets} packets, {futex:.3} futex and {all:.2} calls for each"
             );
-            if packets < 1000.0 || futex > FUTEX || all > ALL {
+            if packets < 1000.0 || futex > FUTEX || all > most {
                 return Err(format!(
-                    "{end} with data {output}: at most {FUTEX} futex and {ALL} calls for each of 1000 packets or more"
+                    "{end} with data {output}: at most {FUTEX} futex and {most} calls for each of 1000 packets or more"
                 ));
             }
         }
