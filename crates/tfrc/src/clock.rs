@@ -7,11 +7,12 @@ use crate::config::ClockGrain;
 /// Equal steps that make the least one the grain. A clock without a grain repeats its least step
 /// rarely: the next shorter one comes first.
 const REPEATS: u8 = 8;
-/// Equal steps after which the grain is looked at each [`PAUSE`] readings, and at each shorter
-/// step.
+/// Equal steps after which the grain is looked at now and then.
 const SETTLED: u8 = 64;
-/// Readings between two looks at a grain that has settled.
-const PAUSE: u8 = 31;
+/// Readings between two looks at a grain that has settled, or that no rate depends on.
+const PAUSE: u8 = 62;
+/// A clock with a step shorter than this shows every round trip.
+const FINE: Duration = Duration::from_micros(1);
 /// Steps are equal if they differ by less than this part: times in floating-point seconds are
 /// rounded, and a tick of 15.6 ms may be given in whole milliseconds.
 const EQUAL: u64 = 64;
@@ -25,15 +26,18 @@ const LOOKED_AT: u64 = 4;
 const WHOLE: u64 = 14;
 /// Stands for a grain that is to be measured.
 const MEASURED: Duration = Duration::MAX;
+/// Stands for a reading that was passed over.
+const NOWHERE: Instant = Instant::from_nanos(u64::MAX);
 
 /// The times that a host has passed, as far as they show the grain of its clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HostClock {
     stated: Duration,
+    /// The reading before, unless that was passed over.
     previous: Instant,
     least: Duration,
     repeats: u8,
-    /// Readings until a step that is no shorter than the least is looked at again.
+    /// Readings that are passed over from now on.
     pause: u8,
     /// Two events that take time between them had the same time.
     stood_still: bool,
@@ -46,8 +50,7 @@ impl HostClock {
                 ClockGrain::Measured => MEASURED,
                 ClockGrain::Known(grain) => grain,
             },
-            // As far from any time as no step is.
-            previous: Instant::from_nanos(u64::MAX),
+            previous: NOWHERE,
             least: Duration::from_nanos(u64::MAX / 8),
             repeats: 0,
             pause: 0,
@@ -58,24 +61,31 @@ impl HostClock {
     /// The host has passed this time. Steps back count as steps.
     #[inline]
     pub(crate) fn read(&mut self, time: Instant) {
-        let step = Duration::from_nanos(time.as_nanos().abs_diff(self.previous.as_nanos()));
-        self.previous = time;
-        self.step(step);
-    }
-
-    /// Two readings of the clock differ by this.
-    #[inline]
-    pub(crate) fn step(&mut self, step: Duration) {
-        if step < self.least && !step.is_zero() {
-            self.take(step);
-        } else if self.pause > 0 {
-            self.pause -= 1;
-        } else if step < self.least * LOOKED_AT && !step.is_zero() {
-            self.take(step);
+        match self.pause.checked_sub(1) {
+            Some(pause) => self.pause = pause,
+            None => self.look(time),
         }
     }
 
     #[inline(never)]
+    fn look(&mut self, time: Instant) {
+        let before = core::mem::replace(&mut self.previous, time);
+        if before == NOWHERE || before == time {
+            return;
+        }
+        self.step(Duration::from_nanos(time.as_nanos().abs_diff(before.as_nanos())));
+        if self.stated != MEASURED || self.repeats >= SETTLED || self.least < FINE {
+            (self.pause, self.previous) = (PAUSE, NOWHERE);
+        }
+    }
+
+    /// Two readings of the clock differ by this.
+    pub(crate) fn step(&mut self, step: Duration) {
+        if step < self.least * LOOKED_AT && !step.is_zero() {
+            self.take(step);
+        }
+    }
+
     fn take(&mut self, step: Duration) {
         let (least, near) = (self.least, self.least / EQUAL);
         if step < least.saturating_sub(near) {
@@ -91,8 +101,6 @@ impl HostClock {
                 self.repeats = 0;
             }
         }
-        // A grain that has stood for long is looked at now and then.
-        self.pause = if self.repeats >= SETTLED { PAUSE } else { 0 };
     }
 
     /// A packet and the report of it had the same time.

@@ -86,14 +86,18 @@ impl ReceiveRate {
             self.newest.lasted = saturating::<u32>(lasted);
             self.newest.packets = self.newest.packets.saturating_add(1);
         } else {
-            if self.newest.packets > 0 {
-                self.groups.push(self.newest);
-            }
-            self.newest = ArrivalGroup { first: now, before: self.bytes, lasted: 0, packets: 1 };
-            self.closes = now + rtt / RESOLUTION;
+            self.begin_group(now, rtt);
         }
         self.bytes += u64::from(size);
         self.packets += 1;
+    }
+
+    fn begin_group(&mut self, now: Instant, rtt: Duration) {
+        if self.newest.packets > 0 {
+            self.groups.push(self.newest);
+        }
+        self.newest = ArrivalGroup { first: now, before: self.bytes, lasted: 0, packets: 1 };
+        self.closes = now + rtt / RESOLUTION;
     }
 
     const fn tally(&self, now: Instant) -> ReceivedBy {

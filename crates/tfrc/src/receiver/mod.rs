@@ -244,7 +244,7 @@ impl Receiver {
         {
             self.learn_rtt(rtt);
         }
-        let rtt = self.rtt();
+        let mut rtt = self.rtt();
         let counter_before = self.history.window_counter();
         // §6.1 step 1, and §5 as far as a new packet changes it.
         let change = if self.history.append(now, &seen(arrival, stamp, rtt)) {
@@ -258,12 +258,12 @@ impl Receiver {
         let counter = self.history.window_counter();
         if counter != counter_before {
             self.counter_rtt.on_packet(now, counter, self.clock.grain());
+            rtt = self.rtt();
         }
         if arrival.kind == PacketKind::NonData && change == Change::None {
             return;
         }
         if arrival.kind == PacketKind::Data {
-            let rtt = self.rtt();
             self.meter.on_data(now, arrival.size, rtt);
             self.data_since_feedback = true;
         }

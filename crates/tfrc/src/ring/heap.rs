@@ -9,6 +9,16 @@ use super::Store;
 #[derive(Debug, Clone)]
 pub(crate) struct Heap<T, const N: usize>(VecDeque<T>);
 
+impl<T, const N: usize> Heap<T, N> {
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        // Doubling would waste more than it saves here.
+        let more = (self.0.len() / 2).max(4).min(N.saturating_sub(self.0.len()));
+        self.0.reserve_exact(more);
+    }
+}
+
 impl<T: Copy, const N: usize> Store<T> for Heap<T, N> {
     const EMPTY: Self = Self(VecDeque::new());
     const CAPACITY: usize = N;
@@ -27,9 +37,7 @@ impl<T: Copy, const N: usize> Store<T> for Heap<T, N> {
 
     fn push_back(&mut self, item: T) {
         if self.0.len() == self.0.capacity() {
-            // Doubling would waste more than it saves here.
-            let more = (self.0.len() / 2).max(4).min(N.saturating_sub(self.0.len()));
-            self.0.reserve_exact(more);
+            self.grow();
         }
         self.0.push_back(item);
     }

@@ -191,12 +191,16 @@ impl Sender {
     /// nofeedback timer (§4.2).
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
-        self.on_departed(now, size);
+        self.depart(now, size);
     }
 
     /// As [`Sender::on_sent`], for a packet that may have gone before the latest time seen.
     pub(crate) fn on_departed(&mut self, now: Instant, size: u32) {
         self.advance(now);
+        self.depart(now, size);
+    }
+
+    fn depart(&mut self, now: Instant, size: u32) {
         if self.study.watches_packets() {
             let supply = self.supply(now);
             if self.study.on_sent(now, supply) {
