@@ -218,10 +218,10 @@ impl LossHistory {
             && seen.is_data
             && seen.ecn != Ecn::Ce
             && !self.losses.is_any_pending()
-            && self.events.units.is_none()
-            && !self.clock.is_in_use();
+            && self.events.units.is_none();
         if ordinary {
-            self.rise(now, Moment::arrival(now), seen);
+            let at = self.clock.moment(now, &seen.stamp);
+            self.rise(now, at, seen);
             self.rtt = seen.rtt;
             self.add_size(seen, false);
         }
