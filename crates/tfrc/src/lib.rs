@@ -74,6 +74,7 @@ pub mod equation;
 pub mod guard;
 pub mod history;
 mod interval;
+mod rare;
 mod receiver;
 mod recent;
 mod ring;

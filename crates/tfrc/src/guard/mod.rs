@@ -22,6 +22,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::config::Settings;
 use crate::count::PacketCount;
+use crate::rare::{Rare, rare};
 
 pub use advice::{Advice, AdviceError, MAX_SIZES, SizeAdvice, SizeAdviceSettings};
 pub use breaker::{BreakerLimits, CircuitBreaker};
@@ -106,25 +107,9 @@ pub(crate) struct Heard {
     pub(crate) segment: f64,
 }
 
-/// The rules need much memory, and few connections have any. With an allocator only those pay for
-/// it.
-#[cfg(feature = "alloc")]
-type Kept<T> = alloc::boxed::Box<T>;
-#[cfg(not(feature = "alloc"))]
-type Kept<T> = T;
-
-#[cfg(feature = "alloc")]
-fn kept(watch: Watch) -> Kept<Watch> {
-    Kept::new(watch)
-}
-#[cfg(not(feature = "alloc"))]
-const fn kept(watch: Watch) -> Kept<Watch> {
-    watch
-}
-
-/// Both rules, if there are any.
+/// Both rules, if there are any: few connections have one.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard(Option<Kept<Watch>>);
+pub(crate) struct Guard(Option<Rare<Watch>>);
 
 /// The rules in force, their record, and whether one of them has struck.
 #[derive(Debug, Clone)]
@@ -141,7 +126,7 @@ impl Guard {
         let breaker = guarded.then(|| Breaker::new(settings.breaker_limits));
         let stop = settings.stop_rule.minimum().map(Stop::new);
         let watches = breaker.is_some() || stop.is_some();
-        Self(watches.then(|| kept(Watch { breaker, stop, record: SenderRecord::new(), stopped: None })))
+        Self(watches.then(|| rare(Watch { breaker, stop, record: SenderRecord::new(), stopped: None })))
     }
 
     /// Returns true if a circuit breaker or a stop rule is in force.

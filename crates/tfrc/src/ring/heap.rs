@@ -14,7 +14,7 @@ impl<T, const N: usize> Heap<T, N> {
     #[inline(never)]
     fn grow(&mut self) {
         // Doubling would waste more than it saves here.
-        let more = (self.0.len() / 2).max(4).min(N.saturating_sub(self.0.len()));
+        let more = (self.0.len() / 4).max(2).min(N.saturating_sub(self.0.len()));
         self.0.reserve_exact(more);
     }
 }

@@ -25,6 +25,7 @@ use crate::count::PacketCount;
 use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
+use crate::rare::{Rare, rare};
 use crate::recent::LeastRoundTrip;
 use crate::ring::Ring;
 use crate::study::{SenderStudy, Stamp, Supply};
@@ -86,7 +87,7 @@ pub struct Sender {
     settings: Settings,
     allowed: AllowedRate,
     promise: LowerBound,
-    delay: Option<DelayBound>,
+    delay: Option<Rare<DelayBound>>,
     guard: Guard,
     rtt: RoundTrip,
     clock: HostClock,
@@ -121,7 +122,7 @@ impl Sender {
         let mut sender = Self {
             allowed: AllowedRate::new(Rules::of(&settings), segment.bytes()),
             promise: LowerBound::new(settings.guarantee),
-            delay: DelayBound::new(settings.max_queue_delay, pacing),
+            delay: DelayBound::new(settings.max_queue_delay, pacing).map(rare),
             guard: Guard::new(&settings),
             clock: HostClock::new(settings.clock_grain),
             least_round_trip: LeastRoundTrip::NOTHING,
@@ -578,7 +579,7 @@ impl Sender {
     }
 
     fn delay_limit(&self) -> Rate {
-        self.delay.as_ref().map_or(Rate::INFINITY, DelayBound::limit)
+        self.delay.as_ref().map_or(Rate::INFINITY, |delay| delay.limit())
     }
 
     fn first_sample(&mut self, now: Instant, rtt: Duration, grain: Duration, origin: Origin) {

@@ -5,6 +5,7 @@ use tfrc_units::{Duration, Instant, Rate};
 use super::shape::QueueShape;
 use super::{AfterExpiration, Choices, FriendChoice, ReceiveLimit, Stamp, Supply};
 use crate::equation::Friend;
+use crate::rare::{Rare, rare};
 use crate::study::ns2::ramp::Ramp;
 
 /// State that [`crate::Sender`] keeps for choices other than RFC 5348's.
@@ -20,13 +21,13 @@ pub(crate) struct SenderStudy {
     short_of_data: Option<Instant>,
     ramp: Ramp,
     /// The growth of the queue, where it chooses the friend.
-    shape: Option<QueueShape>,
+    shape: Option<Rare<QueueShape>>,
     /// [`SenderStudy::on_sent`] has to see packets.
     watches_packets: bool,
 }
 
 impl SenderStudy {
-    pub(crate) const fn new(choices: &Choices) -> Self {
+    pub(crate) fn new(choices: &Choices) -> Self {
         Self {
             receive_limit: choices.receive_limit,
             ask: choices.no_feedback.ask,
@@ -36,7 +37,7 @@ impl SenderStudy {
             ramp: Ramp::new(choices.rate_step),
             shape: match choices.friend_choice {
                 FriendChoice::Told => None,
-                FriendChoice::ByShape => Some(QueueShape::new(choices.equation.friend)),
+                FriendChoice::ByShape => Some(rare(QueueShape::new(choices.equation.friend))),
             },
             watches_packets: matches!(choices.receive_limit, ReceiveLimit::Ns2),
         }
