@@ -213,11 +213,10 @@ impl<P> Core<P> {
         }
     }
 
-    /// Sends a packet on its way from a node that is not its destination.
+    /// Sends a packet on its way from a node to another, its destination.
     #[inline(always)]
-    fn forward(&mut self, node: NodeId, slot: Slot, came: Came) {
-        let Some(Packet { header, .. }) = self.packets.get(slot) else { return };
-        let Leg { first, then, .. } = self.leg(node, header.dst.node, came);
+    fn forward(&mut self, node: NodeId, to: NodeId, slot: Slot, came: Came) {
+        let Leg { first, then, .. } = self.leg(node, to, came);
         if then != LinkId::NONE {
             return self.carry(first, then, slot);
         }
@@ -368,14 +367,13 @@ impl<P: Clone> Core<P> {
         if dst.node == src.node {
             self.loop_back(slot);
         } else {
-            self.forward(src.node, slot, Came::Sent);
+            self.forward(src.node, dst.node, slot, Came::Sent);
         }
     }
 
     /// The packet is at its destination node.
     #[inline]
-    fn receive(&mut self, slot: Slot) -> Option<DueNotice> {
-        let dst = self.packets.get(slot)?.header.dst;
+    fn receive(&mut self, slot: Slot, dst: Address) -> Option<DueNotice> {
         let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(index(dst.port)));
         if let Some(Port::Agent(agent)) = port {
             let agent = *agent;
@@ -418,9 +416,10 @@ impl<P: Clone> Core<P> {
                     self.hops = self.hops.wrapping_add(1);
                     self.record_of(packet, Happening::Crossed(id));
                     let Some(Packet { header, .. }) = self.packets.get(packet) else { continue };
-                    if header.dst.node != node {
-                        self.forward(node, packet, Came::Brought);
-                    } else if let Some(due) = self.receive(packet) {
+                    let dst = header.dst;
+                    if dst.node != node {
+                        self.forward(node, dst.node, packet, Came::Brought);
+                    } else if let Some(due) = self.receive(packet, dst) {
                         return Some(due);
                     }
                 }
@@ -439,7 +438,8 @@ impl<P: Clone> Core<P> {
                     else {
                         continue;
                     };
-                    if let Some(due) = self.receive(packet) {
+                    let dst = self.packets.get(packet).map(|packet| packet.header.dst);
+                    if let Some(due) = dst.and_then(|dst| self.receive(packet, dst)) {
                         return Some(due);
                     }
                 }
