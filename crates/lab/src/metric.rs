@@ -49,6 +49,11 @@ pub struct Series {
 pub const BIN: Duration = Duration::from_millis(100);
 
 impl Series {
+    /// No bytes yet, with room for this many bins.
+    pub(crate) fn with_room(bins: usize) -> Self {
+        Self { bins: Vec::with_capacity(bins) }
+    }
+
     /// Adds `bytes` at `now`.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         let bin = saturating::<usize>(now.as_nanos() / BIN.as_nanos()).min(usize::MAX - 1);

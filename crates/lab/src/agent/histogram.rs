@@ -9,7 +9,7 @@ const FINEST: u32 = 9;
 /// Number of cells in a doubling, as a power of two.
 const HALF: u32 = 7;
 /// Values that are kept one by one before there are cells.
-const FEW: usize = 48;
+const FEW: usize = 128;
 
 /// Counts of delays.
 #[derive(Debug, Clone, Default)]
@@ -91,44 +91,46 @@ impl Histogram {
         }
     }
 
-    /// Each cell that has a value, by its least value in nanoseconds, with its count; the smallest
-    /// first.
-    fn cells(&self) -> Vec<(u64, u32)> {
-        let counted = |(cell, count): (usize, u32)| (count > 0).then(|| (least(cell), count));
+    /// Calls `seen` for each cell that has a value, the smallest first, with its count.
+    fn each(&self, mut seen: impl FnMut(usize, u32)) {
         match &self.cells {
             Cells::Few(few) => {
-                let mut few: Vec<usize> = few.iter().map(|cell| usize::from(*cell)).collect();
+                let mut few = few.clone();
                 few.sort_unstable();
-                few.into_iter().map(|cell| (least(cell), 1)).collect()
+                few.into_iter().for_each(|cell| seen(usize::from(cell), 1));
             }
             Cells::Small(counts) => {
-                counts.iter().map(|count| u32::from(*count)).enumerate().filter_map(counted).collect()
+                let some = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+                some.for_each(|(cell, count)| seen(cell, u32::from(*count)));
             }
-            Cells::Wide(counts) => counts.iter().copied().enumerate().filter_map(counted).collect(),
+            Cells::Wide(counts) => {
+                let some = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+                some.for_each(|(cell, count)| seen(cell, *count));
+            }
         }
     }
 
     /// A copy whose values are all longer by this.
     pub(super) fn moved(&self, by_ns: u64) -> Self {
         let mut moved = Self::default();
-        for (ns, count) in self.cells() {
-            moved.add(cell(ns + by_ns), count);
-        }
+        self.each(|from, count| moved.add(cell(least(from) + by_ns), count));
         moved
     }
 
     /// The least value of the cell that holds each of these quantiles, nanoseconds; 0 of nothing.
     pub(super) fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [u64; N] {
-        let cells = self.cells();
-        shares.map(|share| {
-            let wanted = (share * f64::from(self.count)).ceil().max(1.0);
-            let mut seen = 0.0;
-            let found = cells.iter().find(|(_, count)| {
-                seen += f64::from(*count);
-                seen >= wanted
-            });
-            found.map_or(0, |(ns, _)| *ns)
-        })
+        // The values up to each quantile that are still to come.
+        let mut wanted = shares.map(|share| (share * f64::from(self.count)).ceil().max(1.0) as i64);
+        let mut found = [0; N];
+        self.each(|cell, count| {
+            for (wanted, found) in wanted.iter_mut().zip(&mut found) {
+                if *wanted > 0 {
+                    *wanted -= i64::from(count);
+                    *found = cell;
+                }
+            }
+        });
+        found.map(|cell| if self.count == 0 { 0 } else { least(cell) })
     }
 }
 
@@ -192,8 +194,8 @@ mod tests {
     fn few_values_take_few_bytes() {
         let mut few = Histogram::default();
         assert!(size_of::<Histogram>() <= 40, "{}", size_of::<Histogram>());
-        (0..48).for_each(|i| few.record(i * 1_000_000));
-        assert!(matches!(&few.cells, Cells::Few(few) if few.capacity() <= 64));
+        (0..128).for_each(|i| few.record(i * 500_000));
+        assert!(matches!(&few.cells, Cells::Few(few) if few.capacity() <= 128));
         // 70 ms are in cell 1,417 of those that double.
         few.record(70_000_000);
         assert!(matches!(&few.cells, Cells::Small(counts) if counts.len() < 1_600));

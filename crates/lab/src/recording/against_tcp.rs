@@ -24,7 +24,7 @@ pub(crate) fn applies(members: &[Member<'_>]) -> bool {
 }
 
 /// Compares each TFRC flow with the TCPs next to it in the time between `from` and `to`; `None` for
-/// other flows, and where the scenario has no such TCP. `drops` are `None` if the world does not
+/// other flows, and an empty list where the scenario has no such TCP. `drops` are `None` if the world does not
 /// know them.
 pub(crate) fn compare(
     members: &[Member<'_>],
@@ -34,7 +34,7 @@ pub(crate) fn compare(
     (from, to): (Instant, Instant),
 ) -> Vec<Option<AgainstTcp>> {
     if !applies(members) {
-        return vec![None; members.len()];
+        return Vec::new();
     }
     let mut all: Vec<Side<'_>> = members
         .iter()

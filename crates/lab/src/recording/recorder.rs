@@ -11,6 +11,7 @@ use super::course::{self, completion, times};
 use super::{FlowRecord, LOOK, LinkRecord, Recording, Samples};
 use crate::agent::LossEvent;
 use crate::figures::{counts, summary};
+use crate::metric::{BIN, Series};
 use crate::record::{FlowDelays, FlowSummary};
 use crate::run::{COV_SCALE, FINE_COV_SCALE, LinkOutcome, Outcome};
 use crate::world::{Progress, Stage, World};
@@ -76,6 +77,9 @@ pub enum LinkFlows {
     Counted,
 }
 
+/// Bins for which a flow gets room at once: a run may be cut short.
+const MOST_ROOM: usize = 1024;
+
 /// Samples and counters kept so far.
 pub(crate) struct Recorder {
     keep: Keep,
@@ -90,6 +94,7 @@ pub(crate) struct Recorder {
 /// The counters of a world at one moment.
 struct Moment {
     at: Instant,
+    /// Empty if the world was new.
     flows: Vec<Progress>,
     links: Vec<LinkStats>,
     link_flows: Vec<Vec<(FlowId, FlowStats)>>,
@@ -98,9 +103,12 @@ struct Moment {
 impl Recorder {
     pub(crate) fn new(stage: &Stage<'_>) -> Self {
         let flows = stage.members.len();
+        let bins = saturating::<usize>(stage.to.as_nanos() / BIN.as_nanos()).min(MOST_ROOM);
+        let room = || Series::with_room(bins);
+        let record = || FlowRecord { sent: room(), received: room(), ..FlowRecord::default() };
         Self {
             keep: stage.keep,
-            flows: vec![FlowRecord::default(); flows],
+            flows: (0..flows).map(|_| record()).collect(),
             counted: vec![[0; 2]; flows],
             queues: vec![Samples::default(); stage.link_names().count()],
             before: None,
@@ -144,31 +152,31 @@ impl Recorder {
 
     /// When the measured part begins.
     pub(crate) fn begin(&mut self, world: &impl World, at: Instant) {
-        self.before = Some(self.moment(world, at));
+        let flows = if world.is_new() { 0 } else { self.flows.len() };
+        let flows = (0..flows).map(|number| world.flow(number)).collect();
+        self.before = Some(self.moment(world, at, flows));
     }
 
-    fn moment(&self, world: &impl World, at: Instant) -> Moment {
+    fn moment(&self, world: &impl World, at: Instant, flows: Vec<Progress>) -> Moment {
         let link_flows = match self.keep.link_flows {
             LinkFlows::Counted => world.link_flows(),
             LinkFlows::None => Vec::new(),
         };
-        let flows = (0..self.flows.len()).map(|number| world.flow(number)).collect();
         Moment { at, flows, links: world.links(), link_flows }
     }
 
     /// The recording of a run that ends at `to`; `None` if nothing was measured.
     pub(crate) fn recording(self, world: &impl World, stage: &Stage<'_>, to: Instant) -> Option<Recording> {
-        let after = self.moment(world, to);
+        let after = self.moment(world, to, Vec::new());
         let before = self.before.filter(|before| before.at < to)?;
         let from = before.at;
         let time = to.saturating_since(from);
         let mut records = self.flows;
-        let states = before.flows.iter().zip(&after.flows);
         let mut flows = Vec::with_capacity(records.len());
         let mut ended = Vec::with_capacity(records.len());
-        for (number, ((member, record), (earlier, later))) in
-            stage.members.iter().zip(&mut records).zip(states).enumerate()
-        {
+        for (number, (member, record)) in stage.members.iter().zip(&mut records).enumerate() {
+            let later = &world.flow(number);
+            let earlier = &before.flows.get(number).copied().unwrap_or_else(|| later.before_all());
             record.counts = counts(earlier, later);
             let losses = world.loss_events(number);
             let completions = world.completions(number);

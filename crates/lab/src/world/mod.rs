@@ -33,6 +33,12 @@ pub(crate) trait World {
     /// The counters and the state of a flow.
     fn flow(&self, number: usize) -> Progress;
 
+    /// Returns true if no flow has sent, received or measured anything yet: then nothing of the
+    /// states of the flows is kept for later.
+    fn is_new(&self) -> bool {
+        false
+    }
+
     /// The bytes of data that a flow has sent and received.
     fn bytes(&self, number: usize) -> [u64; 2] {
         let Progress { sent_bytes, received_bytes, .. } = self.flow(number);
@@ -116,6 +122,18 @@ pub(crate) struct Progress {
     pub(crate) stopped: Option<Trip>,
     /// Its last stop, also if it is over.
     pub(crate) last_stop: Option<Stop>,
+}
+
+impl Progress {
+    /// The state of the flow before it had done anything.
+    pub(crate) fn before_all(&self) -> Self {
+        Self {
+            acknowledged_packets: self.acknowledged_packets.map(|_| 0),
+            dropped: self.dropped.map(|_| 0),
+            losses: self.losses.map(|_| FlowLosses { events: 0, packets: 0 }),
+            ..Self::default()
+        }
+    }
 }
 
 /// The part of a world that is recorded.

@@ -122,6 +122,10 @@ impl World for Simulated<'_> {
         self.flows.get(number).map(|ends| progress(&self.engine, *ends)).unwrap_or_default()
     }
 
+    fn is_new(&self) -> bool {
+        self.engine.now() == Instant::ZERO && self.engine.packet_hops() == 0
+    }
+
     fn bytes(&self, number: usize) -> [u64; 2] {
         self.flows.get(number).map(|ends| bytes(&self.engine, *ends)).unwrap_or_default()
     }
@@ -185,5 +189,45 @@ impl World for Simulated<'_> {
 
     fn packet_hops(&self) -> u64 {
         self.engine.packet_hops()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::{counts, summary};
+
+    /// A state that was not kept because the world was new is the one that it had: for a flow of
+    /// each kind, the figures between the two states are equal.
+    #[test]
+    fn a_new_world_needs_no_state() {
+        let kinds = ["tfrc", "tfrc-sp", "dccp", "tcp", "cbr", "ping", "web"];
+        let flow = |kind: &&str| {
+            let own = match *kind {
+                "ping" => "interval = \"100ms\"\n",
+                "cbr" => "rate = \"100kbit/s\"\n",
+                "web" => "\n[flow.web]\nsessions = 2\nwithin = \"1s\"\n",
+                _ => "",
+            };
+            format!("[[flow]]\nname = \"{kind}\"\nkind = \"{kind}\"\nfrom = \"a\"\nto = \"b\"\n{own}\n")
+        };
+        let network = "duration = \"3s\"\nnodes = [\"a\", \"b\"]\n[[link]]\nname = \"l\"\nfrom = \"a\"\n\
+                       to = \"b\"\nrate = \"2Mbit/s\"\ndelay = \"10ms\"\nqueue = \"20p\"\n";
+        let text = format!("{network}{}", kinds.iter().map(flow).collect::<String>());
+        let scenario = Scenario::parse("new", &text).unwrap();
+        let (mut world, members) = Simulated::new(&scenario, Keep::NOTHING);
+        assert!(world.is_new());
+        let states: Vec<Progress> = (0..kinds.len()).map(|number| world.flow(number)).collect();
+        let time = Duration::from_secs(3);
+        world.advance(Instant::ZERO + time);
+        assert!(!world.is_new());
+        for (number, (member, state)) in members.iter().zip(&states).enumerate() {
+            let later = world.flow(number);
+            assert!(later.sent_packets > 0, "{}", member.name);
+            let figures = |before: &Progress| {
+                (format!("{:?}", counts(before, &later)), summary(member, before, &later, time))
+            };
+            assert_eq!(figures(state), figures(&later.before_all()), "{}", member.name);
+        }
     }
 }
