@@ -10,7 +10,16 @@ pub(crate) type Rare<T> = T;
 pub(crate) fn rare<T>(state: T) -> Rare<T> {
     Rare::new(state)
 }
+/// Gives the state back.
+#[cfg(feature = "alloc")]
+pub(crate) fn common<T>(state: Rare<T>) -> T {
+    *state
+}
 #[cfg(not(feature = "alloc"))]
 pub(crate) const fn rare<T>(state: T) -> Rare<T> {
+    state
+}
+#[cfg(not(feature = "alloc"))]
+pub(crate) fn common<T>(state: Rare<T>) -> T {
     state
 }

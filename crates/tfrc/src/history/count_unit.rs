@@ -46,6 +46,11 @@ impl Units {
         Some(Self { rule, reference: f64::from(segment), lost: 0.0, pending: 0.0, last: None })
     }
 
+    /// This rule before any packet.
+    pub(crate) const fn emptied(self) -> Self {
+        Self { lost: 0.0, pending: 0.0, last: None, ..self }
+    }
+
     /// Units in a packet that arrived.
     pub(crate) fn received(&self, seq: u64, size: f64) -> f64 {
         match self.rule {

@@ -99,6 +99,19 @@ impl Events {
         }
     }
 
+    /// These rules without any loss event.
+    pub(crate) fn emptied(&self) -> Self {
+        Self {
+            intervals: self.intervals.emptied(),
+            current: None,
+            count: 0,
+            timing: self.timing,
+            length: self.length,
+            insensitive: self.insensitive,
+            units: self.units.map(Units::emptied),
+        }
+    }
+
     /// Takes in a run above all runs taken in before.
     pub(crate) fn add(&mut self, run: &Congestion, first_interval: FirstInterval) {
         if self.units.is_some() {

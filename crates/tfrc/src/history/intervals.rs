@@ -57,6 +57,12 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         }
     }
 
+    /// These rules without any interval.
+    pub(crate) fn emptied(&self) -> Self {
+        let Self { keep, estimator, discounting, .. } = *self;
+        Self { closed: BoundedQueue::new(), keep, mean: None, ewma: None, estimator, discounting }
+    }
+
     /// A new loss event ends the current interval (§5.5, the shift): the general discount factor
     /// reached by then passes into those of the older ones. DF follows every packet that arrives
     /// (§5.5), so when the loss event is found it is computed from `grown_to`, the length the

@@ -17,6 +17,7 @@ use tfrc_units::{Duration, Ecn, Instant, Probability, f64_from_u64};
 
 use crate::config::Settings;
 use crate::interval::MeasuredInterval;
+use crate::rare::{Rare, common, rare};
 use crate::study::{Moment, SenderClock, Stamp};
 use events::{Events, FirstInterval, LossEvent};
 use losses::{Cause, Congestion, Fill, Losses, Mark};
@@ -91,8 +92,8 @@ pub(crate) struct LossHistory {
     /// The least packets in a dynamic history window.
     window: f64,
     losses: Losses,
-    /// Loss events of the runs that are beyond repair.
-    settled: Events,
+    /// Loss events of the runs that are beyond repair, once there are any.
+    settled: Option<Rare<Events>>,
     /// Loss events of all declared runs.
     events: Events,
     first_length: Option<f64>,
@@ -114,7 +115,7 @@ impl LossHistory {
             rtt: Duration::ZERO,
             window: 0.0,
             losses: Losses::new(choices.lost_after),
-            settled: Events::new(settings),
+            settled: None,
             events: Events::new(settings),
             first_length: None,
         }
@@ -432,7 +433,7 @@ impl LossHistory {
     fn settle(&mut self, out: Option<Congestion>, origin: u64) {
         if let Some(run) = out {
             let first = FirstInterval { origin, length: self.first_length.unwrap_or(1.0) };
-            self.settled.add(&run, first);
+            self.settled.get_or_insert_with(|| rare(self.events.emptied())).add(&run, first);
         }
     }
 
@@ -454,7 +455,7 @@ impl LossHistory {
         }
         let first = FirstInterval { origin, length: self.first_length.unwrap_or(1.0) };
         if replay {
-            self.events = self.settled.clone();
+            self.events = self.settled.clone().map_or_else(|| self.events.emptied(), common);
             for run in self.losses.declared() {
                 self.events.add(&run, first);
             }
