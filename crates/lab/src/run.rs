@@ -120,7 +120,7 @@ const MEASURED: Keep = Keep { delays: PacketDelays::Measured, ..Keep::NOTHING };
 /// flows join nodes of its own network, and each has agents.
 #[must_use]
 pub fn run(scenario: &Scenario) -> Outcome {
-    run_with(scenario, scenario.duration, |_| {})
+    run_watched(scenario, &mut [])
 }
 
 /// Runs a scenario as [`run`] does, and reports what each flow did in every stretch of `every` from

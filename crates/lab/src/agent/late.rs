@@ -59,7 +59,7 @@ impl LateAgent {
         match key {
             ARRIVED => {
                 while let Some((_, packet)) = self.arrived.pop_front_if(|(at, _)| *at <= now) {
-                    self.agent.on_packet(now, packet, context);
+                    self.agent.on_packet(now, &packet, context);
                 }
                 if let Some((at, _)) = self.arrived.front() {
                     context.set_timer(ARRIVED, *at);

@@ -145,7 +145,10 @@ impl Agent for Host {
         {
             meter.arrived(now, &packet.header);
         }
-        self.agent.on_packet(now, packet, context);
+        match &mut self.agent {
+            Any::Late(late) => late.on_packet(now, packet, context),
+            agent => agent.on_packet(now, &packet, context),
+        }
     }
 
     #[inline]
@@ -155,12 +158,9 @@ impl Agent for Host {
 }
 
 impl Any {
+    /// A packet has come to an agent that acts at once.
     #[inline]
-    fn on_packet(&mut self, now: Instant, packet: Packet<Payload>, context: &mut Context<'_, Payload>) {
-        if let Self::Late(late) = self {
-            late.on_packet(now, packet, context);
-            return;
-        }
+    fn on_packet(&mut self, now: Instant, packet: &Packet<Payload>, context: &mut Context<'_, Payload>) {
         match (self, &packet.payload) {
             (Self::Traffic(agent), Payload::Traffic(segment)) => {
                 agent.on_packet(now, &packet.header, segment, context);
