@@ -24,8 +24,8 @@ pub(crate) fn applies(members: &[Member<'_>]) -> bool {
 }
 
 /// Compares each TFRC flow with the TCPs next to it in the time between `from` and `to`; `None` for
-/// other flows, and an empty list where the scenario has no such TCP. `drops` are `None` if the world does not
-/// know them.
+/// other flows, and an empty list where the scenario has no such TCP. `drops` are `None` if the
+/// world does not know them.
 pub(crate) fn compare(
     members: &[Member<'_>],
     flows: &[FlowSummary],
