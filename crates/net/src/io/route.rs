@@ -31,6 +31,10 @@ fn on_the_interface(to: SocketAddr, headers: usize) -> Option<usize> {
     socket.connect(to).ok()?;
     let mtu = if to.is_ipv4() { ip_mtu(&socket) } else { ipv6_mtu(&socket) };
     let limit = tfrc_units::saturating::<usize>(mtu.ok()?).saturating_sub(headers);
+    // As wide as a packet can be: no interface refuses it.
+    if limit + headers >= usize::from(u16::MAX) {
+        return Some(limit);
+    }
     // Data that more is to follow is checked and kept; it goes with the socket.
     let more = send(&socket, &vec![0; limit + 1], SendFlags::MORE);
     (more == Err(Errno::MSGSIZE)).then_some(limit)
@@ -51,7 +55,9 @@ mod tests {
         for (to, expected) in [("127.0.0.1:9", 65_507), ("[::1]:9", 65_488), ("[::ffff:127.0.0.1]:9", 65_507)]
         {
             let found = longest_payload(to.parse().expect("an address"));
-            assert!(found.is_none_or(|found| found == expected), "{to}: {found:?}");
+            // A host may have no IPv6.
+            let needs_one = cfg!(target_os = "linux") && !to.starts_with("[::1]");
+            assert!(found.map_or(!needs_one, |found| found == expected), "{to}: {found:?}");
         }
     }
 }
