@@ -366,8 +366,13 @@ impl Connection {
                     return Err(ConnectError::Refused(closed.clone()));
                 }
                 let connection = state.machine.connection(self.id).ok_or(ConnectError::EndpointEnded)?;
-                let waits = connection.state() == tfrc_dccp::State::PartOpen;
-                if !waits || connection.peer_greeting().is_none() {
+                let waits = match connection.state() {
+                    tfrc_dccp::State::PartOpen => connection.peer_greeting().is_some(),
+                    // The refusal is on its way to the slot.
+                    tfrc_dccp::State::Closed => true,
+                    _ => false,
+                };
+                if !waits {
                     return Ok(());
                 }
             }
