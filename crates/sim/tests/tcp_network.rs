@@ -18,8 +18,11 @@ struct NetworkPath {
     rate: Rate,
     delay: Duration,
     queue: Queue,
+    reorder: Reorder,
     loss: Loss,
     back: Loss,
+    /// The rate of the way back.
+    back_rate: Rate,
 }
 
 impl NetworkPath {
@@ -28,8 +31,10 @@ impl NetworkPath {
             rate: Rate::from_bits_per_sec(100e6),
             delay: Duration::from_millis(delay_ms),
             queue: Queue::DropTail(Limit::Unlimited),
+            reorder: Reorder::default(),
             loss: Loss::None,
             back: Loss::None,
+            back_rate: Rate::from_bits_per_sec(100e6),
         }
     }
 }
@@ -67,11 +72,12 @@ fn start(path: &NetworkPath, settings: &Settings, transfer: Transfer, seed: u64)
     let b = network.node("b").unwrap();
     let link = LinkSpec {
         queue: path.queue,
+        reorder: path.reorder,
         loss: path.loss.clone(),
         ..LinkSpec::new("ab", a, b, path.rate, path.delay)
     };
     let forth = network.link(link).unwrap();
-    let link = LinkSpec { loss: path.back.clone(), ..LinkSpec::new("ba", b, a, path.rate, path.delay) };
+    let link = LinkSpec { loss: path.back.clone(), ..LinkSpec::new("ba", b, a, path.back_rate, path.delay) };
     network.link(link).unwrap();
     let mut engine = network.build::<Traffic>(Seed(seed));
     let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(settings)))).unwrap();
@@ -131,8 +137,10 @@ fn every_byte_arrives_with_linux() {
 /// Linux's TCP without end through 10 Mbit/s and 40 ms, which hold 33 packets: the share of the
 /// line that data takes from 10 s to 70 s, and the run.
 fn linux_alone(variant: Variant, packets: u64, loss: f64) -> (f64, NetworkRun) {
+    let rate = Rate::from_bits_per_sec(10e6);
     let path = NetworkPath {
-        rate: Rate::from_bits_per_sec(10e6),
+        rate,
+        back_rate: rate,
         queue: Queue::DropTail(Limit::Packets(packets)),
         loss: bernoulli(loss),
         ..NetworkPath::clean(20)
@@ -245,7 +253,12 @@ fn periodic_loss() {
     // where the curve is a round trip later, where it is 2 % of W_max higher at first: a few per
     // cent more.
     let every = (1..500).map(|n| n * 10_000).collect();
-    let path = NetworkPath { loss: Loss::Scripted(every), rate: Rate::INFINITY, ..NetworkPath::clean(50) };
+    let path = NetworkPath {
+        loss: Loss::Scripted(every),
+        rate: Rate::INFINITY,
+        back_rate: Rate::INFINITY,
+        ..NetworkPath::clean(50)
+    };
     for (variant, expected, low, high) in [
         (Variant::Sack, 122.5, 0.97, 1.03),
         (Variant::NewReno, 122.5, 0.97, 1.03),
@@ -353,30 +366,16 @@ fn same_seed_same_flow() {
 
 /// The window of one Linux CUBIC without losses at a time, in segments.
 fn slow_start(mbps: f64, back: f64, delay: Duration, settings: &Settings, at: f64) -> f64 {
-    let mut network = Network::new();
-    let a = network.node("a").unwrap();
-    let b = network.node("b").unwrap();
-    let queue = Queue::DropTail(Limit::Packets(2000));
-    let rate = Rate::from_bits_per_sec(mbps * 1e6);
-    network.link(LinkSpec { queue, ..LinkSpec::new("ab", a, b, rate, delay) }).unwrap();
-    network.link(LinkSpec::new("ba", b, a, Rate::from_bits_per_sec(back * 1e6), delay)).unwrap();
-    let mut engine = network.build::<Traffic>(Seed(1));
-    let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(settings)))).unwrap();
-    let setup = TcpSetup {
-        settings: *settings,
-        transfer: Transfer::Unlimited,
-        peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
-        stop: None,
-        overhead: Duration::ZERO,
-        stream: Seed(1).stream("flow/1"),
+    let path = NetworkPath {
+        rate: Rate::from_bits_per_sec(mbps * 1e6),
+        delay,
+        queue: Queue::DropTail(Limit::Packets(2000)),
+        back_rate: Rate::from_bits_per_sec(back * 1e6),
+        ..NetworkPath::clean(0)
     };
-    let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
-    engine.set_timer(source, TimerKey::First, Instant::ZERO);
-    engine.run_until(Instant::ZERO + Duration::from_secs_f64(at));
-    match engine.agent(source).unwrap() {
-        Traffic::TcpSource(agent) => agent.sender().cwnd(),
-        other => panic!("{other:?}"),
-    }
+    let mut run = start(&path, settings, Transfer::Unlimited, 1);
+    run.engine.run_until(Instant::ZERO + Duration::from_secs_f64(at));
+    run.source().sender().cwnd()
 }
 
 #[test]
@@ -418,38 +417,24 @@ fn linux_keeps_its_rate_where_packets_are_late() {
     // Kernel 6.18.44 in `tfrc emu`: 3.28, 5.79, 5.79 and 5.58 Mbit/s. A TCP of the RFCs, which
     // takes them for lost, has less than half.
     let late = |settings: &Settings, mbps: f64, share: f64, extra: u64| {
-        let mut network = Network::new();
-        let a = network.node("a").unwrap();
-        let b = network.node("b").unwrap();
-        let (rate, delay) = (Rate::from_bits_per_sec(mbps * 1e6), Duration::from_millis(20));
+        let rate = Rate::from_bits_per_sec(mbps * 1e6);
         let share = Probability::new(share).unwrap();
-        let link = LinkSpec {
+        let path = NetworkPath {
+            rate,
             queue: Queue::DropTail(Limit::Packets(50)),
             reorder: Reorder { share, extra: Duration::from_millis(extra) },
-            ..LinkSpec::new("ab", a, b, rate, delay)
+            back_rate: rate,
+            ..NetworkPath::clean(20)
         };
-        network.link(link).unwrap();
-        network.link(LinkSpec::new("ba", b, a, rate, delay)).unwrap();
-        let mut engine = network.build::<Traffic>(Seed(1));
-        let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(settings)))).unwrap();
-        let setup = TcpSetup {
-            settings: *settings,
-            transfer: Transfer::Unlimited,
-            peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
-            stop: None,
-            overhead: Duration::ZERO,
-            stream: Seed(1).stream("flow/1"),
-        };
-        let source = engine.attach(a, Traffic::TcpSource(Box::new(TcpSource::new(setup)))).unwrap();
-        engine.set_timer(source, TimerKey::First, Instant::ZERO);
-        let delivered = |engine: &Engine<Traffic>| match engine.agent(sink).unwrap() {
+        let mut run = start(&path, settings, Transfer::Unlimited, 1);
+        let delivered = |run: &NetworkRun| match run.engine.agent(run.sink).unwrap() {
             Traffic::TcpSink(agent) => agent.sink().stats().delivered_bytes,
             other => panic!("{other:?}"),
         };
-        engine.run_until(Instant::ZERO + Duration::from_secs(10));
-        let before = delivered(&engine);
-        engine.run_until(Instant::ZERO + Duration::from_secs(40));
-        tfrc_units::f64_from_u64(delivered(&engine) - before) * 8.0 / 30e6
+        run.engine.run_until(secs(10));
+        let before = delivered(&run);
+        run.engine.run_until(secs(40));
+        tfrc_units::f64_from_u64(delivered(&run) - before) * 8.0 / 30e6
     };
     for (mbps, share, extra, kernel) in
         [(3.4, 0.17, 15, 3.28), (6.0, 0.01, 20, 5.79), (6.0, 0.03, 20, 5.79), (6.0, 0.17, 20, 5.58)]

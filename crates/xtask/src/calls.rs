@@ -90,19 +90,28 @@ fn session(folder: &Path, arguments: &[&str]) -> Result<[Calls; 2], String> {
 
 /// Sends to the receiver; the summary.
 fn sender(counts: &Path, receiver: &mut Child) -> Result<Value, String> {
-    let lines = BufReader::new(receiver.stderr.take().ok_or("no standard error")?);
-    let mut lines = lines.lines().map_while(Result::ok);
-    let address = lines
-        .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned))
-        .ok_or("tfrc recv does not listen")?;
-    // The receiver must not stop at a full pipe.
-    std::thread::spawn(move || lines.for_each(drop));
+    let address = listening(receiver)?;
     let output = traced(counts)
         .args(["send", &address, "-b", RATE, "-t", TIME, "--json"])
         .stderr(Stdio::null())
         .output()
         .map_err(not_started)?;
     serde_json::from_slice(&output.stdout).map_err(|error| format!("tfrc send: {error}"))
+}
+
+/// The address at which a `tfrc recv` with a pipe for its standard error listens. What it says
+/// later is read, so that it does not stop at a full pipe.
+///
+/// # Errors
+/// A sentence if it ends without listening.
+pub(crate) fn listening(receiver: &mut Child) -> Result<String, String> {
+    let lines = BufReader::new(receiver.stderr.take().ok_or("no standard error")?);
+    let mut lines = lines.lines().map_while(Result::ok);
+    let address = lines
+        .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned))
+        .ok_or("tfrc recv does not listen")?;
+    std::thread::spawn(move || lines.for_each(drop));
+    Ok(address)
 }
 
 /// The command under strace, which writes its counts to a file.

@@ -115,12 +115,7 @@ impl Bench<'_> {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("{}: {error}", self.bare.display()))?;
-        let lines = BufReader::new(receiver.stderr.take().ok_or("no standard error")?);
-        let mut lines = lines.lines().map_while(Result::ok);
-        let address = lines
-            .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned))
-            .ok_or("tfrc recv does not listen")?;
-        std::thread::spawn(move || lines.for_each(drop));
+        let address = crate::calls::listening(&mut receiver)?;
         let sent = Command::new(&tfrc)
             .args(["send", &address, "-l", BYTES, "--json"])
             .args(arguments)

@@ -29,7 +29,7 @@ impl Pacer {
         (self.together == 0 && self.next > now).then_some(self.next)
     }
 
-    /// When the next segment goes by the pace, of those sent up to `now`.
+    /// The time at which pacing lets the next segment depart, after those sent up to `now`.
     pub(super) fn departure(&self, now: Instant) -> Instant {
         self.next.max(now)
     }
