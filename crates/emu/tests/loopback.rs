@@ -12,7 +12,7 @@ use tfrc_emu::{Datagram, GatewayNetwork, HEADER_BYTES, Limits, Monitor, Relay, S
 use tfrc_sim::loss::Loss;
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::tcp::{self, SenderStats, SinkStats};
-use tfrc_sim::traffic::{Peer, Segment, TcpSetup, TcpSink, TcpSource, Traffic};
+use tfrc_sim::traffic::{Peer, Segment, TcpSetup, TcpSink, TcpSource, Timetable, Traffic};
 use tfrc_sim::{Agent, Context, Engine, LinkSpec, Network, Packet, Seed, TimerKey};
 use tfrc_units::{Duration, Instant as At, Probability, Rate};
 use tokio::io::Interest;
@@ -94,7 +94,7 @@ fn world_with(starts: &[At], change: impl Fn(&mut LinkSpec)) -> GatewayNetwork<B
         let sink = engine.attach(b, Background(sink)).unwrap();
         let source = TcpSource::new(TcpSetup {
             settings,
-            transfer: tcp::Transfer::Unlimited,
+            timetable: Timetable::default(),
             peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(number) },
             stop: None,
             overhead: Duration::ZERO,

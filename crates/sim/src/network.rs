@@ -53,16 +53,17 @@ pub struct LinkSpec {
     pub duplicate: Probability,
     /// Counting of packets by flow.
     pub flow_counts: FlowCounts,
-    /// Later rates, in the order of time. A packet in transmission when the rate changes ends at
-    /// the old rate.
-    pub changes: Vec<RateChange>,
+    /// Later settings, in the order of time.
+    pub changes: Vec<LinkChange>,
 }
 
 /// Packets that a link delivers late, so that others overtake them.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reorder {
     /// The share of packets, drawn independently.
     pub share: Probability,
+    /// Besides these packets, counted from 1 among those that reach the far end.
+    pub scripted: Vec<u64>,
     /// By how much they are late.
     pub extra: Duration,
 }
@@ -77,13 +78,32 @@ pub enum FlowCounts {
     Off,
 }
 
-/// A new rate of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateChange {
-    /// The time from which it holds.
+/// New settings of a link, all at one time. `None` leaves a setting as it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LinkChange {
+    /// The time from which they hold.
     pub at: Instant,
-    /// The rate of every transmission that begins then or later.
-    pub rate: Rate,
+    /// The rate of every transmission that begins then or later: a packet in transmission ends at
+    /// the old rate.
+    pub rate: Option<Rate>,
+    /// The propagation delay of every packet that leaves the line later. Packets that have left it
+    /// keep the delay that they set out with, and no packet overtakes one before it: a packet that
+    /// would do so arrives together with it.
+    pub delay: Option<Duration>,
+    /// The limit of a drop-tail queue for every packet that arrives then or later. Packets that
+    /// wait stay, also if they are more than the new limit admits.
+    pub limit: Option<Limit>,
+    /// The losses in place of [`LinkSpec::loss`] and [`LinkSpec::losses`], from the next packet on.
+    /// Their models begin anew.
+    pub losses: Option<Vec<LossRule>>,
+}
+
+impl LinkChange {
+    /// Another rate from `at` on.
+    #[must_use]
+    pub fn of_rate(at: Instant, rate: Rate) -> Self {
+        Self { at, rate: Some(rate), ..Self::default() }
+    }
 }
 
 /// Nodes and links, checked as they are added.
@@ -120,8 +140,10 @@ pub enum NetworkError {
     UnorderedLosses(String),
     /// A link has a trace and rate changes.
     TraceAndChanges(String),
-    /// The rate changes of a link are not in the order of time.
+    /// The changes of a link are not in the order of time.
     UnorderedChanges(String),
+    /// The limit of a queue changes that is not drop-tail.
+    LimitOfDiscipline(String),
 }
 
 impl fmt::Display for NetworkError {
@@ -143,7 +165,10 @@ impl fmt::Display for NetworkError {
                 write!(f, "link `{name}` has a trace and rate changes: leave one of them out")
             }
             Self::UnorderedChanges(name) => {
-                write!(f, "the rate changes of link `{name}` must be in the order of time, no two at once")
+                write!(f, "the changes of link `{name}` must be in the order of time, no two at once")
+            }
+            Self::LimitOfDiscipline(name) => {
+                write!(f, "the queue of link `{name}` changes and is not drop-tail: give it a plain limit")
             }
         }
     }
@@ -152,7 +177,7 @@ impl fmt::Display for NetworkError {
 impl core::error::Error for NetworkError {}
 
 impl LinkSpec {
-    /// A link with a queue without limit, no loss and no rate changes.
+    /// A link with a queue without limit, no loss and no changes.
     #[must_use]
     pub fn new(name: &str, from: NodeId, to: NodeId, rate: Rate, delay: Duration) -> Self {
         Self {
@@ -220,10 +245,15 @@ impl Network {
         if !spec.changes.is_sorted_by(|a, b| a.at < b.at) {
             return Err(NetworkError::UnorderedChanges(spec.name));
         }
-        if spec.trace.is_some() && !spec.changes.is_empty() {
+        if spec.trace.is_some() && spec.changes.iter().any(|change| change.rate.is_some()) {
             return Err(NetworkError::TraceAndChanges(spec.name));
         }
-        if !spec.loss.is_ordered() || spec.losses.iter().any(|rule| !rule.model.is_ordered()) {
+        let is_passive = matches!(spec.queue, Queue::DropTail(_));
+        if !is_passive && spec.changes.iter().any(|change| change.limit.is_some()) {
+            return Err(NetworkError::LimitOfDiscipline(spec.name));
+        }
+        let later = spec.changes.iter().filter_map(|change| change.losses.as_ref()).flatten();
+        if !spec.loss.is_ordered() || spec.losses.iter().chain(later).any(|rule| !rule.model.is_ordered()) {
             return Err(NetworkError::UnorderedLosses(spec.name));
         }
         if let Some(fault) = spec.queue.fault(spec.rate) {
@@ -331,8 +361,8 @@ mod tests {
         let spec = |from, to| LinkSpec::new("l", from, to, Rate::INFINITY, Duration::ZERO);
         assert_eq!(network.link(spec(a, a)), Err(NetworkError::Loop("l".to_owned())));
         assert_eq!(network.link(spec(a, NodeId(2))), Err(NetworkError::UnknownNode("l".to_owned())));
-        let change = RateChange { at: Instant::ZERO, rate: Rate::ZERO };
-        let unordered = LinkSpec { changes: vec![change, change], ..spec(a, b) };
+        let change = LinkChange::of_rate(Instant::ZERO, Rate::ZERO);
+        let unordered = LinkSpec { changes: vec![change.clone(), change], ..spec(a, b) };
         assert_eq!(network.link(unordered), Err(NetworkError::UnorderedChanges("l".to_owned())));
         assert!(network.link(spec(a, b)).is_ok());
         assert_eq!(network.link(spec(b, a)), Err(NetworkError::Duplicate("l".to_owned())));

@@ -10,6 +10,8 @@ use crate::{LinkId, NodeId};
 /// Trace of an engine, the records of what happens to packets: kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tracing {
+    /// Both records and copies are kept.
+    Both,
     /// Every record is kept in memory until [`crate::Engine::take_records`] takes them.
     Keep,
     /// Nothing is recorded.
@@ -17,6 +19,18 @@ pub enum Tracing {
     Off,
     /// Copies of packets at their ends are kept until [`crate::Engine::take_copies`] takes them.
     Packets,
+}
+
+impl Tracing {
+    #[inline]
+    pub(crate) const fn keeps_records(self) -> bool {
+        matches!(self, Self::Both | Self::Keep)
+    }
+
+    #[inline]
+    pub(crate) const fn keeps_copies(self) -> bool {
+        matches!(self, Self::Both | Self::Packets)
+    }
 }
 
 /// A packet as one of its ends saw it.

@@ -1,9 +1,9 @@
 //! When packets arrive, in which order, and which of them: against times worked out by hand.
 
 use tfrc_sim::loss::Loss;
-use tfrc_sim::network::RateChange;
+use tfrc_sim::network::{LinkChange, NetworkError};
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
-use tfrc_sim::queue::{Limit, Queue};
+use tfrc_sim::queue::{CoDel, Limit, Queue};
 use tfrc_sim::{Address, Delivery, Engine, LinkId, LinkSpec, Network, NoAgent, Seed};
 use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, Probability, Rate};
@@ -125,7 +125,7 @@ fn a_queue_without_place_still_takes_a_packet_on_an_idle_line() {
 #[test]
 fn halving_the_rate_retimes_what_has_not_begun() {
     let (mut engine, link, near, far) =
-        one_link(|l| l.changes = vec![RateChange { at: at_us(1500), rate: mbit(4.0) }]);
+        one_link(|l| l.changes = vec![LinkChange::of_rate(at_us(1500), mbit(4.0))]);
     for i in 1..=4 {
         engine.inject(at_us(0), near, packet(far, 1000, i));
     }
@@ -144,7 +144,7 @@ fn halving_the_rate_retimes_what_has_not_begun() {
 #[test]
 fn raising_the_rate_brings_arrivals_forward() {
     let (mut engine, _, near, far) =
-        one_link(|l| l.changes = vec![RateChange { at: at_us(1000), rate: mbit(80.0) }]);
+        one_link(|l| l.changes = vec![LinkChange::of_rate(at_us(1000), mbit(80.0))]);
     for i in 1..=3 {
         engine.inject(at_us(0), near, packet(far, 1000, i));
     }
@@ -153,14 +153,117 @@ fn raising_the_rate_brings_arrivals_forward() {
     assert_eq!(drain(&mut engine, far), [(11_000_000, 1), (11_100_000, 2), (11_200_000, 3)]);
 }
 
+/// 1000 bytes a millisecond and 10 ms of way. The delay falls to 2 ms at 3.5 ms: packets 1 to 3
+/// have left the line and keep 10 ms, 4 and 5 would overtake them and arrive with the third. At 20
+/// ms it grows to 30 ms.
+#[test]
+fn a_delay_changes_for_packets_that_leave_later() {
+    let delay = |at, ms| LinkChange {
+        at: at_us(at),
+        delay: Some(Duration::from_millis(ms)),
+        ..LinkChange::default()
+    };
+    let (mut engine, _, near, far) = one_link(|l| l.changes = vec![delay(3500, 2), delay(20_000, 30)]);
+    for i in 1..=5 {
+        engine.inject(at_us(0), near, packet(far, 1000, i));
+    }
+    engine.inject(at_us(14_000), near, packet(far, 1000, 6));
+    engine.inject(at_us(19_500), near, packet(far, 1000, 7));
+    engine.run_until(at_us(100_000));
+    let expected = [
+        (11_000_000, 1),
+        (12_000_000, 2),
+        (13_000_000, 3),
+        (13_000_000, 4),
+        (13_000_000, 5),
+        (17_000_000, 6),
+        (50_500_000, 7),
+    ];
+    assert_eq!(drain(&mut engine, far), expected);
+}
+
+/// Several falls while packets are on their way: each packet keeps the delay with which it left.
+#[test]
+fn delays_fall_step_by_step_and_nothing_overtakes() {
+    let (mut engine, link, near, far) = one_link(|_| {});
+    for i in 1..=20 {
+        engine.inject(at_us(500 * u64::from(i)), near, packet(far, 500, i));
+        let delay = Duration::from_millis(10 - u64::from(i % 7));
+        engine.change(link, LinkChange { delay: Some(delay), ..LinkChange::default() });
+    }
+    engine.run_until(at_us(100_000));
+    let arrived = drain(&mut engine, far);
+    assert!(arrived.is_sorted() && arrived.iter().map(|(_, n)| *n).eq(1..=20), "{arrived:?}");
+    // Sent at 500·i µs, on the line for 500 µs, which is when the next is sent and the delay
+    // changes.
+    let mut floor = 0;
+    for ((at, _), i) in arrived.into_iter().zip(1_u64..) {
+        floor = floor.max(500_000 * (i + 1) + 1_000_000 * (10 - i % 7));
+        assert_eq!(at, floor, "packet {i}");
+    }
+}
+
+/// Four packets wait when the limit falls to one: they stay, and the next is dropped until there is
+/// room again.
+#[test]
+fn a_limit_changes_for_packets_that_come_later() {
+    let limit = |packets| LinkChange {
+        at: at_us(500),
+        limit: Some(Limit::Packets(packets)),
+        ..LinkChange::default()
+    };
+    let (mut engine, link, near, far) = one_link(|l| {
+        l.queue = Queue::DropTail(Limit::Bytes(4000));
+        l.changes = vec![limit(1)];
+    });
+    for i in 1..=6 {
+        engine.inject(at_us(0), near, packet(far, 1000, i));
+    }
+    for (at, i) in [(600, 7), (3500, 8), (4100, 9)] {
+        engine.inject(at_us(at), near, packet(far, 1000, i));
+    }
+    engine.change(link, limit(3));
+    for i in 10..=13 {
+        engine.inject(at_us(4200), near, packet(far, 1000, i));
+    }
+    engine.run_until(at_us(100_000));
+    let arrived: Vec<u32> = drain(&mut engine, far).into_iter().map(|(_, n)| n).collect();
+    assert_eq!(arrived, [1, 2, 3, 4, 5, 9, 10, 11]);
+    let mut network = Network::new();
+    let [a, b] = ["a", "b"].map(|name| network.node(name).unwrap());
+    let spec = LinkSpec::new("x", a, b, Rate::ZERO, Duration::ZERO);
+    let codel = Queue::CoDel(CoDel::new(Limit::Packets(9)));
+    let refused = network.link(LinkSpec { queue: codel, changes: vec![limit(1)], ..spec });
+    assert_eq!(refused, Err(NetworkError::LimitOfDiscipline("x".to_owned())));
+}
+
+/// All is lost from 2 ms on, and nothing from 5 ms on.
+#[test]
+fn losses_change() {
+    let losses = |at, p| LinkChange {
+        at: at_us(at),
+        losses: Some(vec![Loss::Bernoulli(p).into()]),
+        ..LinkChange::default()
+    };
+    let (mut engine, link, near, far) =
+        one_link(|l| l.changes = vec![losses(2000, Probability::ONE), losses(5000, Probability::ZERO)]);
+    for i in 1..=7 {
+        engine.inject(at_us(1000 * u64::from(i)), near, packet(far, 100, i));
+    }
+    engine.run_until(at_us(100_000));
+    let arrived: Vec<u32> = drain(&mut engine, far).into_iter().map(|(_, n)| n).collect();
+    assert_eq!(arrived, [1, 5, 6, 7]);
+    assert_eq!(engine.link_stats(link).unwrap().lost.packets, 3);
+}
+
 #[test]
 fn an_outage_holds_packets_and_loses_none() {
     let (mut engine, link, near, far) = one_link(|l| {
         l.rate = Rate::ZERO;
         l.changes = vec![
-            RateChange { at: at_us(5000), rate: mbit(8.0) },
-            RateChange { at: at_us(5500), rate: Rate::ZERO },
-            RateChange { at: at_us(9000), rate: mbit(8.0) },
+            LinkChange::of_rate(at_us(5000), mbit(8.0)),
+            LinkChange::of_rate(at_us(5500), Rate::ZERO),
+            LinkChange::of_rate(at_us(9000), mbit(8.0)),
         ];
     });
     for i in 1..=3 {
@@ -220,7 +323,7 @@ fn header_and_loopback() {
 /// A change from outside and one of the network's own at the same moment give the same arrivals.
 #[test]
 fn a_rate_that_the_host_sets_is_that_of_a_planned_change() {
-    let planned = one_link(|l| l.changes = vec![RateChange { at: at_us(1500), rate: mbit(4.0) }]);
+    let planned = one_link(|l| l.changes = vec![LinkChange::of_rate(at_us(1500), mbit(4.0))]);
     let arrivals = |(mut engine, link, near, far): (Numbers, LinkId, Address, Address), set: Option<Rate>| {
         for number in 0..4 {
             engine.inject(at_us(0), near, packet(far, 1000, number));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tfrc_sim::link::{DeliveryTrace, LinkStats};
-use tfrc_sim::network::{NetworkError, RateChange};
+use tfrc_sim::network::{LinkChange, NetworkError};
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{CoDel, Limit, Queue};
 use tfrc_sim::{Address, Engine, LinkId, LinkSpec, Network, NoAgent, Seed};
@@ -151,7 +151,7 @@ fn utilization_is_the_share_of_the_bytes_allowed() {
 fn a_trace_and_rate_changes_exclude_each_other() {
     let mut network = Network::new();
     let (a, b) = (network.node("a").unwrap(), network.node("b").unwrap());
-    let changes = vec![RateChange { at: at_us(1), rate: Rate::ZERO }];
+    let changes = vec![LinkChange::of_rate(at_us(1), Rate::ZERO)];
     let spec = LinkSpec { changes, ..LinkSpec::traced("a-b", a, b, trace("1\n"), Duration::ZERO) };
     assert_eq!(network.link(spec), Err(NetworkError::TraceAndChanges("a-b".to_owned())));
 }

@@ -2,7 +2,7 @@
 //! network and at any time.
 
 use proptest::prelude::*;
-use tfrc_sim::network::RateChange;
+use tfrc_sim::network::LinkChange;
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{CoDel, Limit, Marking, Queue, Red};
 use tfrc_sim::trace::Tracing;
@@ -104,7 +104,7 @@ fn spec(name: &str, from: NodeId, to: NodeId, wire: &Wire) -> LinkSpec {
         _ => Queue::DropTail(Limit::Unlimited),
     };
     let changes = if wire.changes {
-        vec![RateChange { at: Instant::from_nanos(40_000_000), rate: Rate::from_bits_per_sec(2e6) }]
+        vec![LinkChange::of_rate(Instant::from_nanos(40_000_000), Rate::from_bits_per_sec(2e6))]
     } else {
         Vec::new()
     };
@@ -148,6 +148,10 @@ fn reading(engine: &Engine<Talker>, agents: &[AgentId]) -> String {
     format!("{:?}\n{hops:?}\n{stats:#?}\n{dropped:?}\n{:?}\n{talk:#?}", engine.now(), engine.drops())
 }
 
+fn delay(ns: u64) -> LinkChange {
+    LinkChange { delay: Some(Duration::from_nanos(ns)), ..LinkChange::default() }
+}
+
 /// The readings of a run, and packets that were put on two lines, if it may be so.
 fn readings(plan: &Plan, every_hop: bool) -> Vec<String> {
     let (mut engine, agents) = build(plan);
@@ -170,6 +174,8 @@ fn readings(plan: &Plan, every_hop: bool) -> Vec<String> {
             match act {
                 0 => engine.set_tracing(Tracing::Keep),
                 1 => engine.set_tracing(Tracing::Off),
+                2 => engine.change(link, delay(20_000_000)),
+                3 => engine.change(link, LinkChange { limit: Some(Limit::Packets(2)), ..delay(300) }),
                 _ => engine
                     .set_rate(link, Rate::from_bits_per_sec(f64::from(u32::try_from(act).unwrap()) * 5e5)),
             }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use tfrc_sim::link::DeliveryTrace;
 use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Step};
 use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
-use tfrc_sim::network::{FlowCounts, NetworkError, RateChange, Reorder};
+use tfrc_sim::network::{FlowCounts, LinkChange, NetworkError, Reorder};
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{
     Activation, CoDel, Coupling, FqCoDel, Limit, Marking, Pie, Queue, Red, Rio, RioCurve, Spacing, Weight,
@@ -131,13 +131,27 @@ fn a_loss_rule_can_mark() {
 }
 
 #[test]
+fn given_packets_are_late() {
+    let extra = Duration::from_micros(1500);
+    let mut line = one_link(|l| l.reorder = Reorder { scripted: vec![3, 1], extra, ..Reorder::default() });
+    for i in 1..=4 {
+        line.send(0, 1000, i);
+    }
+    assert_eq!(line.numbers(50_000), [(12_000, 2), (12_500, 1), (14_000, 4), (14_500, 3)]);
+}
+
+#[test]
 fn late_packets_are_overtaken_and_nothing_else_moves() {
-    let mut line =
-        one_link(|l| l.reorder = Reorder { share: Probability::ONE, extra: Duration::from_micros(1500) });
+    let mut line = one_link(|l| {
+        l.reorder =
+            Reorder { share: Probability::ONE, extra: Duration::from_micros(1500), ..Reorder::default() }
+    });
     line.send(0, 1000, 1);
     assert_eq!(line.numbers(50_000), [(12_500, 1)]);
     // A share: late packets are late by the same time, the others are on time.
-    let mut line = one_link(|l| l.reorder = Reorder { share: p(0.3), extra: Duration::from_micros(2500) });
+    let mut line = one_link(|l| {
+        l.reorder = Reorder { share: p(0.3), extra: Duration::from_micros(2500), ..Reorder::default() }
+    });
     for i in 0..2000 {
         line.send(0, 1000, i);
     }
@@ -406,7 +420,7 @@ fn fq_codel_in_a_calm_queue_of_one_flow_is_a_fifo() {
     let times = |queue| {
         let mut line = one_link(|l| {
             l.queue = queue;
-            l.changes = vec![RateChange { at: at_us(40_000), rate: Rate::from_bits_per_sec(16e6) }];
+            l.changes = vec![LinkChange::of_rate(at_us(40_000), Rate::from_bits_per_sec(16e6))];
         });
         for i in 0..300 {
             line.send(u64::from(i) * 530 + u64::from(i % 7) * 37, 300 + 97 * (i % 5), i);
@@ -425,9 +439,9 @@ fn codel_in_a_calm_queue_is_a_fifo() {
         let mut line = one_link(|l| {
             l.queue = queue;
             l.changes = vec![
-                RateChange { at: at_us(40_000), rate: Rate::from_bits_per_sec(16e6) },
-                RateChange { at: at_us(90_000), rate: Rate::ZERO },
-                RateChange { at: at_us(93_000), rate: Rate::from_bits_per_sec(9.7e6) },
+                LinkChange::of_rate(at_us(40_000), Rate::from_bits_per_sec(16e6)),
+                LinkChange::of_rate(at_us(90_000), Rate::ZERO),
+                LinkChange::of_rate(at_us(93_000), Rate::from_bits_per_sec(9.7e6)),
             ];
         });
         for i in 0..300 {
@@ -563,14 +577,14 @@ fn everything(kind: u32, limit: u64, seed: u64, stop_us: u64, extra: u32) -> (St
             LossRule { place: LossPlace::AfterLine, ..Loss::Bernoulli(p(0.02)).into() },
         ],
         markers: vec![MarkerRule { marker, scope: MeterScope::EachFlow, flows: Flows::All }],
-        reorder: Reorder { share: p(0.1), extra: Duration::from_millis(3) },
+        reorder: Reorder { share: p(0.1), extra: Duration::from_millis(3), ..Reorder::default() },
         duplicate: p(0.05),
         flow_counts: FlowCounts::Keep,
         changes: match kind {
             0..QUEUES => vec![
-                RateChange { at: at_us(30_000), rate: Rate::from_bits_per_sec(2e6) },
-                RateChange { at: at_us(60_000), rate: Rate::ZERO },
-                RateChange { at: at_us(70_000), rate: Rate::from_bits_per_sec(2e7) },
+                LinkChange::of_rate(at_us(30_000), Rate::from_bits_per_sec(2e6)),
+                LinkChange::of_rate(at_us(60_000), Rate::ZERO),
+                LinkChange::of_rate(at_us(70_000), Rate::from_bits_per_sec(2e7)),
             ],
             _ => Vec::new(),
         },

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{Limit, Queue};
-use tfrc_sim::tcp::{Settings, Transfer, Variant};
-use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
+use tfrc_sim::tcp::{Settings, Variant};
+use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Timetable, Traffic};
 use tfrc_sim::{Address, Agent, AgentId, Context, Engine, LinkSpec, Network, NodeId, Packet, Seed, TimerKey};
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
@@ -160,7 +160,7 @@ fn shares(order: &[usize], names: &[String], seed: u64) -> (Vec<f64>, String) {
         let sink = engine.attach(to, Traffic::TcpSink(Box::new(TcpSink::new(&settings)))).unwrap();
         let setup = TcpSetup {
             settings,
-            transfer: Transfer::Unlimited,
+            timetable: Timetable::default(),
             peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(u32::try_from(*place).unwrap()) },
             stop: None,
             overhead: Duration::from_micros(100),

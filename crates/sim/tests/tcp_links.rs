@@ -3,8 +3,8 @@
 use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule};
 use tfrc_sim::network::Reorder;
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::tcp::{Acks, EcnMode, Settings, Transfer, Variant};
-use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
+use tfrc_sim::tcp::{Acks, EcnMode, Settings, Variant};
+use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Timetable, Traffic};
 use tfrc_sim::{AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -24,7 +24,7 @@ struct LinkRun {
     sink: AgentId,
 }
 
-fn start(settings: Settings, transfer: Transfer, forth: impl FnOnce(LinkSpec) -> LinkSpec) -> LinkRun {
+fn start(settings: Settings, timetable: Timetable, forth: impl FnOnce(LinkSpec) -> LinkSpec) -> LinkRun {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
@@ -35,7 +35,7 @@ fn start(settings: Settings, transfer: Transfer, forth: impl FnOnce(LinkSpec) ->
     let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(&settings)))).unwrap();
     let setup = TcpSetup {
         settings,
-        transfer,
+        timetable,
         peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
         stop: None,
         overhead: Duration::ZERO,
@@ -62,12 +62,13 @@ impl LinkRun {
 #[test]
 fn copies_and_late_packets_change_nothing_of_what_arrives() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
-        let mut run = start(Settings::rfc(variant), Transfer::Bytes(500_000), |link| LinkSpec {
-            loss: Loss::Bernoulli(p(0.02)),
-            reorder: Reorder { share: p(0.1), extra: Duration::from_millis(3) },
-            duplicate: p(0.05),
-            ..link
-        });
+        let mut run =
+            start(Settings::rfc(variant), Timetable::default().with_transfer(500_000), |link| LinkSpec {
+                loss: Loss::Bernoulli(p(0.02)),
+                reorder: Reorder { share: p(0.1), extra: Duration::from_millis(3), ..Reorder::default() },
+                duplicate: p(0.05),
+                ..link
+            });
         run.engine.run_until(secs(5000));
         assert!(run.source().sender().is_done(), "{variant:?}");
         assert_eq!(run.engine.agent(run.sink).unwrap().delivered().bytes, 500_000, "{variant:?}");
@@ -77,7 +78,7 @@ fn copies_and_late_packets_change_nothing_of_what_arrives() {
 #[test]
 fn marks_slow_a_flow_as_losses_do_and_cost_nothing_else() {
     let settings = Settings { acks: Acks::Each, ecn: EcnMode::On, ..Settings::rfc(Variant::Sack) };
-    let mut run = start(settings, Transfer::Unlimited, |link| LinkSpec {
+    let mut run = start(settings, Timetable::default(), |link| LinkSpec {
         losses: vec![LossRule {
             model: Loss::Bernoulli(p(0.005)),
             action: LossAction::Mark,

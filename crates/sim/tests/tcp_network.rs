@@ -5,9 +5,9 @@ use tfrc_sim::network::Reorder;
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::study::{FastConvergence, Increase};
-use tfrc_sim::tcp::{Acks, Settings, SinkStats, Transfer, Variant};
+use tfrc_sim::tcp::{Acks, Settings, SinkStats, Variant};
 use tfrc_sim::trace::Tracing;
-use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
+use tfrc_sim::traffic::{Peer, Span, TcpSetup, TcpSink, TcpSource, Timetable, Traffic, Write};
 use tfrc_sim::{AgentId, Engine, LinkId, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -66,13 +66,13 @@ impl NetworkRun {
     }
 }
 
-fn start(path: &NetworkPath, settings: &Settings, transfer: Transfer, seed: u64) -> NetworkRun {
+fn start(path: &NetworkPath, settings: &Settings, timetable: Timetable, seed: u64) -> NetworkRun {
     let mut network = Network::new();
     let a = network.node("a").unwrap();
     let b = network.node("b").unwrap();
     let link = LinkSpec {
         queue: path.queue,
-        reorder: path.reorder,
+        reorder: path.reorder.clone(),
         loss: path.loss.clone(),
         ..LinkSpec::new("ab", a, b, path.rate, path.delay)
     };
@@ -83,7 +83,7 @@ fn start(path: &NetworkPath, settings: &Settings, transfer: Transfer, seed: u64)
     let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(settings)))).unwrap();
     let setup = TcpSetup {
         settings: *settings,
-        transfer,
+        timetable,
         peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
         stop: None,
         overhead: Duration::ZERO,
@@ -109,7 +109,7 @@ fn every_byte_arrives_whatever_is_lost() {
             for settings in [Settings::rfc(variant), Settings::ns2(variant)] {
                 let path =
                     NetworkPath { loss: bernoulli(p), back: bernoulli(p / 2.0), ..NetworkPath::clean(20) };
-                let mut run = start(&path, &settings, Transfer::Bytes(200_123), seed);
+                let mut run = start(&path, &settings, Timetable::default().with_transfer(200_123), seed);
                 run.engine.run_until(secs(20_000));
                 let what = format!("{variant:?} at {p}: {:?}", run.source().sender());
                 assert!(run.source().sender().is_done() && run.sink().sink().is_complete(), "{what}");
@@ -125,13 +125,87 @@ fn every_byte_arrives_with_linux() {
     for variant in [Variant::Bbr, Variant::Cubic, Variant::Sack] {
         for (seed, p) in (0..).zip([0.0, 0.01, 0.05, 0.2, 0.4]) {
             let path = NetworkPath { loss: bernoulli(p), back: bernoulli(p / 2.0), ..NetworkPath::clean(20) };
-            let mut run = start(&path, &Settings::linux(variant), Transfer::Bytes(200_123), seed);
+            let mut run =
+                start(&path, &Settings::linux(variant), Timetable::default().with_transfer(200_123), seed);
             run.engine.run_until(secs(20_000));
             let what = format!("{variant:?} at {p}: {:?}", run.source().sender());
             assert!(run.source().sender().is_done() && run.sink().sink().is_complete(), "{what}");
             assert_eq!((run.received().delivered_bytes, run.engine.in_flight()), (200_123, 0), "{what}");
         }
     }
+}
+
+fn all_settings() -> Vec<Settings> {
+    let linux = [Variant::Bbr, Variant::Cubic, Variant::Sack].map(Settings::linux);
+    let rest = VARIANTS.into_iter().flat_map(|variant| [Settings::rfc(variant), Settings::ns2(variant)]);
+    linux.into_iter().chain(rest).collect()
+}
+
+/// Writes of 1 to 20,000 bytes between pauses of up to 2 s: each byte arrives once, and the last
+/// segment ends the connection.
+#[test]
+fn every_write_arrives() {
+    for settings in all_settings() {
+        for (seed, p) in (0..).zip([0.0, 0.05]) {
+            let write =
+                |n: u64| Write { at: secs(n * n % 7) + Duration::from_secs(3 * n), bytes: n * n * n + 1 };
+            let mut writes: Vec<Write> = (0..28).map(write).collect();
+            writes.sort_by_key(|write| write.at);
+            let all: u64 = writes.iter().map(|write| write.bytes).sum();
+            let path = NetworkPath { loss: bernoulli(p), back: bernoulli(p / 2.0), ..NetworkPath::clean(20) };
+            let mut run = start(&path, &settings, Timetable::writes(writes).expect("in order"), seed);
+            run.engine.run_until(secs(80));
+            assert!(!run.source().sender().is_done());
+            run.engine.run_until(secs(20_000));
+            let what = format!("{settings:?} at {p}");
+            assert!(run.source().sender().is_done() && run.sink().sink().is_complete(), "{what}");
+            assert_eq!((run.received().delivered_bytes, run.engine.in_flight()), (all, 0), "{what}");
+        }
+    }
+}
+
+/// Nothing new is sent outside of the spans, and all that was sent arrives.
+#[test]
+fn a_pause_sends_nothing_new() {
+    for settings in all_settings() {
+        let span = |from, to| Span { from: secs(from), to: secs(to) };
+        let table = Timetable::active(vec![span(1, 3), span(8, 9)]).expect("in order");
+        let path = NetworkPath { loss: bernoulli(0.01), ..NetworkPath::clean(20) };
+        let mut run = start(&path, &settings, table.clone(), 3);
+        let mut delivered = |until| {
+            run.engine.run_until(secs(until));
+            run.received().delivered_segments
+        };
+        let at = [1, 3, 6, 8, 9, 100].map(&mut delivered);
+        let what = format!("{settings:?}: {at:?}");
+        assert!(
+            at[0] == 0 && at[1] > 100 && at[2] == at[3] && at[4] > at[3] + 20 && at[5] >= at[4],
+            "{what}"
+        );
+        assert_eq!(run.engine.in_flight(), 0, "{what}");
+        let mut run = start(&path, &settings, table.with_transfer(40_001), 3);
+        run.engine.run_until(secs(100));
+        assert_eq!((run.received().delivered_bytes, run.source().sender().is_done()), (40_001, true));
+    }
+}
+
+/// After four seconds without data a window is the initial one (RFC 5681 §4.1); ns-2's stays.
+#[test]
+fn idle_times_restart_the_window() {
+    let write = |s, bytes| Write { at: secs(s), bytes };
+    let cwnd = |settings: Settings, until| {
+        let table = Timetable::writes(vec![write(0, 300_000), write(8, 300_000)]).expect("in order");
+        let mut run = start(&NetworkPath::clean(20), &settings, table, 1);
+        run.engine.run_until(secs(until) + Duration::from_millis(20));
+        run.source().sender().cwnd()
+    };
+    for (settings, initial) in [(Settings::rfc(Variant::Sack), 3.0), (Settings::linux(Variant::Cubic), 10.0)]
+    {
+        let (before, after) = (cwnd(settings, 7), cwnd(settings, 8));
+        assert!(before > 4.0 * initial && after == initial, "{before} {after}");
+    }
+    let ns2 = Settings { window: 1000, ..Settings::ns2(Variant::Sack) };
+    assert_eq!(cwnd(ns2, 8), cwnd(ns2, 7));
 }
 
 /// Linux's TCP without end through 10 Mbit/s and 40 ms, which hold 33 packets: the share of the
@@ -146,7 +220,7 @@ fn linux_alone(variant: Variant, packets: u64, loss: f64) -> (f64, NetworkRun) {
         ..NetworkPath::clean(20)
     };
     let settings = Settings { trace: Tracing::Keep, ..Settings::linux(variant) };
-    let mut run = start(&path, &settings, Transfer::Unlimited, 1);
+    let mut run = start(&path, &settings, Timetable::default(), 1);
     run.engine.run_until(secs(10));
     let before = run.received().delivered_bytes;
     run.engine.run_until(secs(70));
@@ -211,7 +285,7 @@ fn sack_under_random_loss_is_near_the_square_root_law() {
     for (p, low, high) in [(0.001, 0.97, 1.06), (0.003, 0.96, 1.04), (0.01, 0.91, 1.0)] {
         let settings = Settings { acks: Acks::Each, ..Settings::rfc(Variant::Sack) };
         let path = NetworkPath { loss: bernoulli(p), ..NetworkPath::clean(50) };
-        let mut run = start(&path, &settings, Transfer::Unlimited, 7);
+        let mut run = start(&path, &settings, Timetable::default(), 7);
         run.engine.run_until(secs(500));
         let before = run.received().delivered_segments;
         run.engine.run_until(secs(5500));
@@ -223,7 +297,7 @@ fn sack_under_random_loss_is_near_the_square_root_law() {
 
 /// Mean window in segments over the measured interval.
 fn mean_window(path: &NetworkPath, settings: &Settings, from: u64, to: u64) -> f64 {
-    let mut run = start(path, settings, Transfer::Unlimited, 7);
+    let mut run = start(path, settings, Timetable::default(), 7);
     run.engine.run_until(secs(from));
     let before = run.received().delivered_segments;
     run.engine.run_until(secs(to));
@@ -287,7 +361,7 @@ fn a_stopped_flow_delivers_what_it_has_sent() {
     let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(&settings)))).unwrap();
     let setup = TcpSetup {
         settings,
-        transfer: Transfer::Unlimited,
+        timetable: Timetable::default(),
         peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(1) },
         stop: Some(secs(5)),
         overhead: Duration::from_millis(1),
@@ -325,7 +399,7 @@ fn equal_flows_share_a_link() {
         let sink = engine.attach(b, Traffic::TcpSink(Box::new(TcpSink::new(&settings)))).unwrap();
         let setup = TcpSetup {
             settings,
-            transfer: Transfer::Unlimited,
+            timetable: Timetable::default(),
             peer: Peer { to: engine.address(sink).unwrap(), flow: FlowId(i) },
             stop: None,
             overhead: Duration::from_millis(1),
@@ -356,7 +430,7 @@ fn equal_flows_share_a_link() {
 fn same_seed_same_flow() {
     let look = |seed| {
         let path = NetworkPath { loss: bernoulli(0.02), back: bernoulli(0.01), ..NetworkPath::clean(10) };
-        let mut run = start(&path, &Settings::rfc(Variant::Cubic), Transfer::Unlimited, seed);
+        let mut run = start(&path, &Settings::rfc(Variant::Cubic), Timetable::default(), seed);
         run.engine.run_until(secs(60));
         (*run.source().sender().stats(), run.received())
     };
@@ -373,7 +447,7 @@ fn slow_start(mbps: f64, back: f64, delay: Duration, settings: &Settings, at: f6
         back_rate: Rate::from_bits_per_sec(back * 1e6),
         ..NetworkPath::clean(0)
     };
-    let mut run = start(&path, settings, Transfer::Unlimited, 1);
+    let mut run = start(&path, settings, Timetable::default(), 1);
     run.engine.run_until(Instant::ZERO + Duration::from_secs_f64(at));
     run.source().sender().cwnd()
 }
@@ -422,11 +496,11 @@ fn linux_keeps_its_rate_where_packets_are_late() {
         let path = NetworkPath {
             rate,
             queue: Queue::DropTail(Limit::Packets(50)),
-            reorder: Reorder { share, extra: Duration::from_millis(extra) },
+            reorder: Reorder { share, extra: Duration::from_millis(extra), ..Reorder::default() },
             back_rate: rate,
             ..NetworkPath::clean(20)
         };
-        let mut run = start(&path, settings, Transfer::Unlimited, 1);
+        let mut run = start(&path, settings, Timetable::default(), 1);
         let delivered = |run: &NetworkRun| match run.engine.agent(run.sink).unwrap() {
             Traffic::TcpSink(agent) => agent.sink().stats().delivered_bytes,
             other => panic!("{other:?}"),

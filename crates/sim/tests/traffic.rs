@@ -7,7 +7,7 @@ use tfrc_sim::tcp::{Settings, Variant};
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
     Amount, Arrivals, DatagramSetup, DatagramSource, Distribution, Pattern, Peer, PingSetup, Pinger, Ponger,
-    Traffic, WebClient, WebServer, WebSetup,
+    Timetable, Traffic, WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Probability, Rate};
@@ -52,6 +52,7 @@ fn datagrams(pattern: Pattern, stop: f64, seed: u64) -> TrafficRun {
             data: 972,
             header: 28,
             peer: Peer { to, flow: FlowId(4) },
+            timetable: Timetable::default(),
             stop: Some(at(stop)),
             stream: Seed(seed).stream("flow/4"),
         })))
@@ -107,6 +108,7 @@ fn pings_measure_the_round_trip() {
             interval: Duration::from_millis(100),
             size: 125,
             peer: Peer { to, flow: FlowId(0) },
+            timetable: Timetable::default(),
             stop: Some(at(2.0)),
             trace: Tracing::Keep,
         })))

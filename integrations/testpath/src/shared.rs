@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use tfrc_sim::network::RateChange;
+use tfrc_sim::network::LinkChange;
 use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::tcp::{self, ConnectionId, Transfer};
@@ -162,7 +162,7 @@ impl Shared {
         let epoch = Epoch::new(start);
         let origin = epoch.at(start);
         let [(_, first), later @ ..] = bottleneck.rates.as_slice() else { panic!("no rate") };
-        let changes = later.iter().map(|(at, rate)| RateChange { at: origin + *at, rate: *rate });
+        let changes = later.iter().map(|(at, rate)| LinkChange::of_rate(origin + *at, *rate));
         let queue = Queue::DropTail(Limit::Bytes(bottleneck.queue));
         let line = LinkSpec::new("line", left, right, *first, Duration::ZERO);
         network.link(LinkSpec { queue, changes: changes.collect(), ..line }).expect("rates in order");

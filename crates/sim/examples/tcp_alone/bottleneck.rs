@@ -3,8 +3,8 @@
 use tfrc_sim::loss::Loss;
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::queue::Queue;
-use tfrc_sim::tcp::{Settings, Transfer};
-use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Traffic};
+use tfrc_sim::tcp::Settings;
+use tfrc_sim::traffic::{Peer, TcpSetup, TcpSink, TcpSource, Timetable, Traffic};
 use tfrc_sim::{AgentId, Engine, LinkId, LinkSpec, Network, Seed, TimerKey};
 use tfrc_units::{Duration, Instant, Rate};
 
@@ -108,7 +108,7 @@ impl Run {
             };
             let setup = TcpSetup {
                 settings: *settings,
-                transfer: Transfer::Unlimited,
+                timetable: Timetable::default(),
                 peer: Peer { to: engine.address(sink)?, flow: FlowId(flow) },
                 stop: None,
                 overhead,

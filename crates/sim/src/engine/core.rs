@@ -12,7 +12,7 @@ use super::timers::Timers;
 use super::{Delivery, UnknownNode};
 use crate::link::{Copies, DelayedEvent, FarEnd, Feeder, Impairment, Link, LinkStats, OnLinks, PacketCount};
 use crate::loss::Hit;
-use crate::network::MakeQueue;
+use crate::network::{LinkChange, MakeQueue};
 use crate::packet::{Header, Outgoing};
 use crate::queue::{Discipline, Queue, QueueState};
 use crate::routing::Routes;
@@ -124,7 +124,7 @@ impl<P> Core<P> {
     }
 
     pub(crate) fn set_tracing(&mut self, tracing: Tracing) {
-        if tracing == Tracing::Keep {
+        if tracing.keeps_records() {
             self.see_all_hops();
         }
         self.tracing = tracing;
@@ -135,6 +135,15 @@ impl<P> Core<P> {
         self.see_all(id);
         if let Some(link) = self.links.get_mut(id.index()) {
             link.set_rate(&mut self.on_links, self.now, rate);
+            requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
+        }
+    }
+
+    pub(crate) fn change(&mut self, id: LinkId, change: LinkChange) {
+        self.bar(id);
+        self.see_all(id);
+        if let Some(link) = self.links.get_mut(id.index()) {
+            link.change(&mut self.on_links, self.now, change);
             requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
         }
     }
@@ -336,7 +345,7 @@ impl<P> Core<P> {
 
     #[inline]
     fn record_of(&mut self, slot: Slot, what: Happening) {
-        if self.tracing == Tracing::Keep
+        if self.tracing.keeps_records()
             && let Some(header) = self.packets.get(slot).map(|packet| packet.header)
         {
             self.record(&header, what);
@@ -344,7 +353,7 @@ impl<P> Core<P> {
     }
 
     fn record(&mut self, header: &Header, what: Happening) {
-        if self.tracing == Tracing::Keep {
+        if self.tracing.keeps_records() {
             self.records.push(TraceRecord { at: self.now, header: *header, what });
         }
     }
@@ -357,7 +366,7 @@ impl<P: Clone> Core<P> {
         self.next_packet = self.next_packet.wrapping_add(1);
         let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
         let header = Header { serial, sent: self.now, size, flow, src, dst, ecn, precedence };
-        if self.tracing == Tracing::Packets {
+        if self.tracing.keeps_copies() {
             self.copy(PacketEnd::Sender, Packet { header, payload: payload.clone() });
         }
         let Some(slot) = self.packets.put(header, payload) else {
@@ -378,7 +387,7 @@ impl<P: Clone> Core<P> {
         if let Some(Port::Agent(agent)) = port {
             let agent = *agent;
             self.record_of(slot, Happening::Received);
-            if self.tracing == Tracing::Packets
+            if self.tracing.keeps_copies()
                 && let Some(packet) = self.packets.get(slot).cloned()
             {
                 self.copy(PacketEnd::Receiver, packet);
@@ -425,7 +434,7 @@ impl<P: Clone> Core<P> {
                 }
                 EngineEvent::Change(id) => {
                     if let Some(link) = self.links.get_mut(id.index()) {
-                        link.change_rate(&mut self.on_links, self.now);
+                        link.make_change(&mut self.on_links, self.now);
                         requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
                     }
                     self.queue_change(id);

@@ -13,7 +13,7 @@ use tfrc_units::{Instant, Probability, Rate};
 
 use self::core::{Core, DueNotice};
 use crate::link::{FlowStats, LinkStats, PacketCount};
-use crate::network::MakeQueue;
+use crate::network::{LinkChange, MakeQueue};
 use crate::packet::{FlowId, Outgoing};
 use crate::queue::QueueState;
 use crate::routing::Routes;
@@ -162,11 +162,18 @@ impl<A: Agent> Engine<A> {
         self.core.now
     }
 
-    /// Gives a link another rate from now on, as a [`RateChange`](crate::network::RateChange) does;
+    /// Gives a link another rate from now on, as a [`LinkChange`](crate::network::LinkChange) does;
     /// a link that follows a trace has this rate in its place. The id of another network changes
     /// nothing.
     pub fn set_rate(&mut self, link: LinkId, rate: Rate) {
         self.core.set_rate(link, rate);
+    }
+
+    /// Gives a link other settings from now on, whatever time the change names. Nothing changes by
+    /// the id of another network, by a limit for a queue that is not drop-tail, or by losses for a
+    /// link whose [`LinkSpec`](crate::LinkSpec) has no impairment at all, not even a later one.
+    pub fn change(&mut self, link: LinkId, change: LinkChange) {
+        self.core.change(link, change);
     }
 
     /// Gives the independent losses ([`Loss::Bernoulli`](crate::loss::Loss) in

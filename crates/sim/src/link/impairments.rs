@@ -11,9 +11,9 @@ use crate::engine::arena::Slot;
 use crate::engine::event::NEVER;
 use crate::loss::Hit;
 use crate::loss::LossProcess;
-use crate::loss::{Loss, LossPlace};
+use crate::loss::{Loss, LossPlace, LossRule};
 use crate::marker::Markers;
-use crate::network::FlowCounts;
+use crate::network::{FlowCounts, Reorder};
 use crate::packet::{FlowId, Header, Precedence};
 use crate::queue::codel::{Held, Next};
 use crate::queue::hold::Holding;
@@ -27,8 +27,10 @@ pub(super) struct Extras {
     markers: Markers,
     hold: Option<Holding>,
     tail: Vec<LossProcess>,
-    reorder: Option<(Probability, Duration, Stream)>,
+    reorder: Option<LatePackets>,
     duplicate: Option<(Probability, Stream)>,
+    /// Names for the losses of changes.
+    names: LossNames,
     /// Packets that reached the far end and are held up there, and copies, the next to go on first.
     late: BinaryHeap<Reverse<LatePacket>>,
     /// Number of packets that were put before the controller or were late.
@@ -50,6 +52,44 @@ struct LatePacket {
     packet: Slot,
     kind: CopyKind,
     size: u32,
+}
+
+/// Packets that are late at the far end.
+#[derive(Debug)]
+struct LatePackets {
+    share: Probability,
+    extra: Duration,
+    /// Numbers of packets still to come, the next one last; and the packets seen.
+    scripted: Vec<u64>,
+    seen: u64,
+    stream: Stream,
+}
+
+impl LatePackets {
+    fn new(reorder: &Reorder, stream: Stream) -> Option<Self> {
+        let Reorder { share, extra, scripted } = reorder;
+        let mut scripted = scripted.clone();
+        scripted.sort_unstable_by(|a, b| b.cmp(a));
+        scripted.dedup();
+        let any = !share.is_zero() || !scripted.is_empty();
+        any.then_some(Self { share: *share, extra: *extra, scripted, seen: 0, stream })
+    }
+
+    fn next_is_late(&mut self) -> bool {
+        self.seen = self.seen.saturating_add(1);
+        while self.scripted.pop_if(|next| *next < self.seen).is_some() {}
+        let drawn = !self.share.is_zero() && self.stream.happens(self.share);
+        drawn || self.scripted.last() == Some(&self.seen)
+    }
+}
+
+/// Names of the random streams of a link's losses.
+#[derive(Debug)]
+struct LossNames {
+    seed: Seed,
+    link: String,
+    /// Changes of the losses so far.
+    change: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,8 +141,10 @@ impl Extras {
             && losses.is_empty()
             && markers.is_empty()
             && reorder.share.is_zero()
+            && reorder.scripted.is_empty()
             && duplicate.is_zero()
-            && *flow_counts == FlowCounts::Off;
+            && *flow_counts == FlowCounts::Off
+            && spec.changes.iter().all(|change| change.losses.is_none());
         if plain {
             return None;
         }
@@ -119,8 +161,9 @@ impl Extras {
             markers: Markers::new(markers),
             hold,
             tail: numbered(LossPlace::AfterLine).collect(),
-            reorder: (!reorder.share.is_zero()).then(|| (reorder.share, reorder.extra, stream("reorder"))),
+            reorder: LatePackets::new(reorder, stream("reorder")),
             duplicate: (!duplicate.is_zero()).then(|| (*duplicate, stream("duplicate"))),
+            names: LossNames { seed, link: name.clone(), change: 0 },
             late: BinaryHeap::new(),
             numbered: 0,
             late_now: PacketCount::default(),
@@ -198,6 +241,28 @@ impl Link {
             }
         }
         outcome
+    }
+
+    /// Returns true if a controller holds the packets that wait.
+    pub(super) fn holds_packets(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.hold.is_some())
+    }
+
+    /// Replaces all losses.
+    pub(super) fn set_losses(&mut self, rules: &[LossRule]) {
+        let Some(extras) = &mut self.extras else { return };
+        let LossNames { seed, link, change } = &mut extras.names;
+        *change += 1;
+        let at = |place| {
+            (0..rules.len())
+                .zip(rules)
+                .filter(move |(_, rule)| rule.place == place)
+                .map(|(i, rule)| {
+                    LossProcess::new(rule, *seed, &format!("link/{link}/loss/change {change}/{i}"))
+                })
+                .collect()
+        };
+        (extras.head, extras.tail) = (at(LossPlace::BeforeQueue), at(LossPlace::AfterLine));
     }
 
     /// Gives the independent losses of all packets another probability, where the link has such.
@@ -356,10 +421,10 @@ impl Link {
                 Hit::Missed => {}
             }
         }
-        if let Some((share, extra, stream)) = &mut extras.reorder
-            && stream.happens(*share)
+        if let Some(late) = &mut extras.reorder
+            && late.next_is_late()
         {
-            end.fate = Impairment::Late(*extra);
+            end.fate = Impairment::Late(late.extra);
         }
         if let Some((share, stream)) = &mut extras.duplicate
             && stream.happens(*share)

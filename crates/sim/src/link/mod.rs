@@ -11,6 +11,7 @@
 //! flows. A link without them is *plain*, and pays nothing for them.
 
 mod ahead;
+mod changes;
 mod delivery;
 mod impairments;
 mod line;
@@ -23,7 +24,7 @@ use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 
 use crate::engine::arena::Slot;
 use crate::engine::event::{NEVER, Turn};
-use crate::network::RateChange;
+use crate::network::LinkChange;
 use crate::packet::{FlowId, Header};
 use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
@@ -31,6 +32,7 @@ use crate::trace::DropCause;
 use crate::{LinkId, LinkSpec, NodeId, Seed};
 pub(crate) use ahead::Feeder;
 use ahead::{Ahead, Passing};
+use changes::FormerDelays;
 use delivery::Cursor;
 pub use delivery::{DeliveryTrace, OPPORTUNITY_BYTES, TraceError, TraceErrorKind};
 use impairments::Extras;
@@ -59,8 +61,10 @@ pub(crate) struct Link {
     queued_bytes: u64,
     /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,
-    /// Rate changes to come, the next one last.
-    changes: Vec<RateChange>,
+    /// Changes to come, the next one last.
+    changes: Vec<LinkChange>,
+    /// Earlier delays, as long as packets are on their way with them.
+    former: Option<Box<FormerDelays>>,
     arrivals: PacketCount,
     overflowed: PacketCount,
     /// Those of `overflowed` that would have fit.
@@ -99,7 +103,8 @@ impl Link {
             ring: Ring::new(),
             queued_bytes: 0,
             granule: spec.queue.granule(),
-            changes: spec.changes.iter().rev().copied().collect(),
+            changes: spec.changes.iter().rev().cloned().collect(),
+            former: None,
             arrivals: PacketCount::default(),
             overflowed: PacketCount::default(),
             early: PacketCount::default(),
@@ -148,7 +153,7 @@ impl Link {
         self.admit(all, now, header)?;
         let on_line = self.transmit(all, now, now, packet, header.size);
         self.accepted(now, on_line, header);
-        Ok(on_line.end + self.delay)
+        Ok(self.arrives(on_line.end))
     }
 
     /// The decision of the queue on a packet that arrives.
@@ -320,12 +325,15 @@ impl Link {
     /// When the first packet of the ring reaches the far end, or [`NEVER`].
     #[inline]
     pub(crate) fn next_arrival(&self, all: &OnLinks) -> Instant {
-        self.ring.front(all).map_or(NEVER, |first| first.on_line.end + self.delay)
+        self.ring.front(all).map_or(NEVER, |first| self.arrives(first.on_line.end))
     }
 
     /// The packet that has reached the far end.
     #[inline]
     pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Slot> {
+        if self.former.is_some() {
+            self.forget_delays(all);
+        }
         let Popped { slot, size, place } = self.ring.pop_front(all)?;
         if place == LastSeen::OnLine && self.ahead.is_none() {
             self.unqueue(size);
@@ -333,19 +341,37 @@ impl Link {
         Some(slot)
     }
 
-    /// When the rate changes next.
+    /// When something changes next.
     pub(crate) fn next_change(&self) -> Option<Instant> {
         self.changes.last().map(|change| change.at)
     }
 
-    /// Makes the next rate change: the packet in transmission ends as it began, packets that have
-    /// not begun by `now` are timed again.
-    pub(crate) fn change_rate(&mut self, all: &mut OnLinks, now: Instant) {
+    /// Makes the next change.
+    pub(crate) fn make_change(&mut self, all: &mut OnLinks, now: Instant) {
         let Some(change) = self.changes.pop() else { return };
-        self.set_rate(all, now, change.rate);
+        self.change(all, now, change);
     }
 
-    /// Times the packets that have not begun by `now` anew, at another rate.
+    /// Gives the link other settings.
+    pub(crate) fn change(&mut self, all: &mut OnLinks, now: Instant, change: LinkChange) {
+        let LinkChange { at: _, rate, delay, limit, losses } = change;
+        self.certain = false;
+        if let Some(delay) = delay {
+            self.set_delay(all, now, delay);
+        }
+        if let Some(limit) = limit {
+            self.set_limit(all, now, limit);
+        }
+        if let Some(rules) = losses {
+            self.set_losses(&rules);
+        }
+        if let Some(rate) = rate {
+            self.set_rate(all, now, rate);
+        }
+    }
+
+    /// Times the packets that have not begun by `now` anew, at another rate: the packet in
+    /// transmission ends as it began.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
         self.forget_departed(all, now);
@@ -385,7 +411,7 @@ impl Link {
                 queued.add(size);
                 busy_ns = busy_ns.wrapping_sub(end.saturating_since(start.max(now)).as_nanos());
                 waited_ns -= nanos(now, start);
-            } else if end + self.delay > now {
+            } else if self.arrives(end) > now {
                 propagating.add(size);
             }
         });

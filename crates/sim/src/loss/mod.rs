@@ -54,6 +54,9 @@ pub struct Period {
     pub at: Instant,
     /// The last packet of every `every` is hit; `None` hits no packet.
     pub every: Option<NonZeroU64>,
+    /// The number of the first packet that is hit, counted from 1 at `at`; `None` is `every`. The
+    /// next ones follow `every` packets apart.
+    pub first: Option<NonZeroU64>,
 }
 
 /// A step of a loss probability in time.

@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Instant};
 
-use super::study::FastConvergence;
+use super::study::{FastConvergence, RenoRegion};
 
 /// The window after a loss over the window before (RFC 9438 §4.6).
 pub(crate) const BETA: f64 = 0.7;
@@ -18,6 +18,7 @@ pub(crate) struct Cubic {
     /// The window when ssthresh was last set.
     before: f64,
     plateau: Plateau,
+    reno_region: RenoRegion,
     epoch: Option<Epoch>,
 }
 
@@ -40,8 +41,8 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(crate) const fn new() -> Self {
-        Self { w_max: 0.0, before: f64::INFINITY, plateau: Plateau::Here, epoch: None }
+    pub(crate) const fn new(reno_region: RenoRegion) -> Self {
+        Self { w_max: 0.0, before: f64::INFINITY, plateau: Plateau::Here, reno_region, epoch: None }
     }
 
     /// A loss or an echo at this window (§4.6, §4.7).
@@ -80,7 +81,8 @@ impl Cubic {
         let at_now = curve(t);
         let target = curve(t + rtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
         epoch.w_est = w_est;
-        if at_now < w_est { w_est.max(cwnd) } else { cwnd + (target - cwnd) / cwnd * acked }
+        let is_reno = at_now < w_est && self.reno_region == RenoRegion::On;
+        if is_reno { w_est.max(cwnd) } else { cwnd + (target - cwnd) / cwnd * acked }
     }
 }
 
@@ -100,7 +102,7 @@ mod tests {
     fn one_step_at_the_start_of_an_epoch() {
         // Worked out by hand from RFC 9438 §4.2 and §4.3: W_max 100, window 70, RTT 0.1 s: +
         // 0.029770 by the curve; W_est + 0.007563.
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(100.0, FastConvergence::On);
         let cwnd = cubic.grow(at(5.0), 70.0, 1.0, Duration::from_millis(100));
         // Wc(0) = 70 < W_est = 70.007563: Reno's region comes first.
@@ -113,8 +115,18 @@ mod tests {
     }
 
     #[test]
+    fn without_renos_region_the_curve_is_alone() {
+        // As above: Wc(0.1) = 100 − 0.4·(4.217163 − 0.1)³ is the target of the first step.
+        let mut cubic = Cubic::new(RenoRegion::Off);
+        cubic.reduce(100.0, FastConvergence::On);
+        let cwnd = cubic.grow(at(5.0), 70.0, 1.0, Duration::from_millis(100));
+        let target = 100.0 - 0.4 * libm::pow(4.217_163 - 0.1, 3.0);
+        assert!(near(cwnd, 70.0 + (target - 70.0) / 70.0, 1e-6), "{cwnd}");
+    }
+
+    #[test]
     fn the_curve() {
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(1000.0, FastConvergence::On);
         cubic.grow(at(0.0), 700.0, 0.0, Duration::ZERO);
         assert!(cubic.epoch.is_some_and(|e| near(e.k, 9.085_603, 1e-6)));
@@ -122,17 +134,17 @@ mod tests {
 
     #[test]
     fn fast_convergence() {
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(120.0, FastConvergence::On);
         cubic.reduce(100.0, FastConvergence::On);
         assert!(near(cubic.w_max, 85.0, 1e-9));
         cubic.grow(at(0.0), 70.0, 0.0, Duration::ZERO);
         assert!(cubic.epoch.is_some_and(|e| near(e.k, 3.347_165, 1e-6)));
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(90.0, FastConvergence::On);
         cubic.reduce(100.0, FastConvergence::On);
         assert!(near(cubic.w_max, 100.0, 1e-9));
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(120.0, FastConvergence::Off);
         cubic.reduce(100.0, FastConvergence::Off);
         assert!(near(cubic.w_max, 100.0, 1e-9));
@@ -140,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_step_is_at_most_half_a_segment() {
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(100.0, FastConvergence::On);
         cubic.grow(at(0.0), 70.0, 1.0, Duration::ZERO);
         let cwnd = cubic.grow(at(60.0), 70.0, 1.0, Duration::ZERO);
@@ -149,7 +161,7 @@ mod tests {
 
     #[test]
     fn convex_from_the_window_at_hand_after_a_timeout() {
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.time_out(100.0);
         cubic.grow(at(0.0), 40.0, 1.0, Duration::ZERO);
         assert!(cubic.epoch.is_some_and(|e| near(e.k, 0.0, 1e-12)) && near(cubic.w_max, 40.0, 1e-12));
@@ -158,7 +170,7 @@ mod tests {
     #[test]
     fn the_window_follows_the_curve() {
         // A window of acknowledgements in each RTT of 0.2 s, for 6 s. Reno would be at 86 by then.
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(100.0, FastConvergence::On);
         let (mut cwnd, rtt) = (70.0, 0.2);
         let mut now = 0.0;
@@ -174,7 +186,7 @@ mod tests {
     fn reno_friendly_region() {
         // At RTT 10 ms and window 10 the curve is slow: the window is W_est, which gains ALPHA in a
         // round-trip time and 1 from the old window on.
-        let mut cubic = Cubic::new();
+        let mut cubic = Cubic::new(RenoRegion::On);
         cubic.reduce(10.0, FastConvergence::On);
         let (mut cwnd, rtt) = (7.0, 0.01);
         let mut now = 0.0;

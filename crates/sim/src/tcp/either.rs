@@ -7,6 +7,7 @@ use super::segment::{Ack, ConnectionId, Data};
 use super::sender::{RfcSender, Transfer};
 use super::settings::{Settings, Stack};
 use super::stats::{SenderStats, WindowSample};
+use super::written::More;
 
 /// A sender of one connection.
 #[derive(Debug, Clone)]
@@ -66,6 +67,14 @@ impl Sender {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         by_either!(&self.0, machine => machine.poll_timeout())
+    }
+
+    /// Sets how far the data of the application goes: `bytes` in all, [`u64::MAX`] for always more.
+    /// The next segments are of data up to there. More may come later, or fewer bytes: data that
+    /// has not been sent can be taken back. With [`More::Comes`] the connection stays open when all
+    /// of it is acknowledged. After an idle time the window begins anew (RFC 5681 §4.1).
+    pub fn reach(&mut self, now: Instant, bytes: u64, more: More) {
+        by_either!(&mut self.0, machine => machine.reach(now, bytes, more));
     }
 
     /// Nothing new is sent from now on; what has been sent is still repaired.

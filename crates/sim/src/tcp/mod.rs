@@ -27,6 +27,7 @@ pub mod study;
 #[cfg(test)]
 mod tests;
 mod window;
+mod written;
 
 pub use either::Sender;
 pub use segment::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, SackBlock, Stamp};
@@ -34,3 +35,4 @@ pub use sender::Transfer;
 pub use settings::{Acks, EcnMode, Settings, Stack, SynMode, Timestamps, Variant};
 pub use sink::{Sink, SinkStats};
 pub use stats::{SenderStats, WindowSample};
+pub use written::More;

@@ -41,7 +41,8 @@ impl Variant {
 pub enum Stack {
     /// That of mainline Linux (docs/models/tcp-linux.md). It has SACK whatever the variant, so that
     /// Reno, NewReno and Tahoe are SACK there. Of [`Settings::algorithm`] it takes the initial
-    /// window, the size of options and fast convergence.
+    /// window, the size of options, fast convergence, Reno's region and the window after idle
+    /// times.
     Linux,
     /// That of the RFCs, with choices in [`Settings::algorithm`].
     Rfc,
@@ -63,6 +64,10 @@ pub enum Acks {
     /// acknowledged at once.
     #[cfg_attr(feature = "schema", serde(untagged))]
     Delayed(Duration),
+    /// Every segment of this number, such as 4, or one that has waited 200 ms; 0 counts as 1. A
+    /// segment that is out of order or fills a hole is acknowledged at once.
+    #[cfg_attr(feature = "schema", serde(untagged))]
+    Every(u32),
 }
 
 /// ECN: the flow is ECN-capable (RFC 3168).

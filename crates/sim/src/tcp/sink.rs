@@ -10,6 +10,8 @@ use super::settings::{Acks, EcnMode, Settings, Stack};
 
 /// A segment acknowledged late may be followed by one more, not by two (RFC 5681 §4.2).
 const UNACKED_AT_MOST: u32 = 2;
+/// How long a segment waits where more than one are acknowledged together.
+const EVERY_WAITS: Duration = Duration::from_millis(200);
 
 /// A sink of one connection.
 #[derive(Debug, Clone)]
@@ -121,7 +123,8 @@ impl Sink {
             self.stats.delivered_bytes += u64::from(data.len);
         }
         match (arrival, self.acks) {
-            (SegmentArrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout),
+            (SegmentArrival::InOrder, Acks::Delayed(timeout)) => self.delay(now, timeout, UNACKED_AT_MOST),
+            (SegmentArrival::InOrder, Acks::Every(segments)) => self.delay(now, EVERY_WAITS, segments),
             (arrival, Acks::Linux) => self.answer_as_linux(now, arrival, data.stamp, ecn),
             _ => Some(self.ack(AckKind::Ack)),
         }
@@ -139,7 +142,7 @@ impl Sink {
             _ => self.window.arrived(now, stamp),
         };
         let answer = match self.delayed.arrived(now, arrival, ecn, growth) {
-            Some(timeout) => self.delay(now, timeout),
+            Some(timeout) => self.delay(now, timeout, UNACKED_AT_MOST),
             None => Some(self.ack(AckKind::Ack)),
         };
         let bytes = |segments: u32| u64::from(segments) * u64::from(self.segment);
@@ -147,9 +150,9 @@ impl Sink {
         answer
     }
 
-    fn delay(&mut self, now: Instant, timeout: Duration) -> Option<Ack> {
+    fn delay(&mut self, now: Instant, timeout: Duration, segments: u32) -> Option<Ack> {
         self.unacked += 1;
-        if self.unacked >= UNACKED_AT_MOST {
+        if self.unacked >= segments {
             return Some(self.ack(AckKind::Ack));
         }
         self.delayed_until = Some(now + timeout);

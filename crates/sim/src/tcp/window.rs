@@ -50,7 +50,7 @@ pub(crate) enum SlowStart {
 impl Window {
     pub(crate) fn new(settings: &Settings) -> Self {
         let law = match settings.variant {
-            Variant::Cubic => Law::Cubic(Cubic::new()),
+            Variant::Cubic => Law::Cubic(Cubic::new(settings.algorithm.choices().reno_region)),
             Variant::Bbr | Variant::NewReno | Variant::Reno | Variant::Sack | Variant::Tahoe => Law::Aimd,
         };
         Self {

@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Ecn, Instant, Rate, f64_from_u64, u64_from_f64};
 
-use super::{Amount, Distinct, Distribution, Peer, Segment, send};
+use super::{Amount, Distinct, Distribution, Peer, Segment, Timetable, schedule, send};
 use crate::{Context, Stream, TimerKey};
 
 /// When the next datagram goes.
@@ -47,6 +47,8 @@ pub struct DatagramSetup {
     pub header: u32,
     /// The receiver of the datagrams.
     pub peer: Peer,
+    /// When it has data, and how much. The last datagram of it may be short.
+    pub timetable: Timetable,
     /// From when on it sends nothing.
     pub stop: Option<Instant>,
     /// Draws bursts and pauses: a stream with the flow's name.
@@ -57,7 +59,7 @@ pub struct DatagramSetup {
 #[derive(Debug)]
 pub struct DatagramSource {
     setup: DatagramSetup,
-    sent: u64,
+    sent: Amount,
     /// When the first packet of the burst went (of all, at a constant rate), and how many have gone
     /// since.
     burst: Option<(Instant, u64)>,
@@ -69,13 +71,22 @@ impl DatagramSource {
     /// A source that has not started.
     #[must_use]
     pub fn new(setup: DatagramSetup) -> Self {
-        Self { setup, sent: 0, burst: None, left: 0 }
+        Self { setup, sent: Amount::default(), burst: None, left: 0 }
     }
 
     pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
-        let DatagramSetup { ref pattern, data, header, peer, stop, ref mut stream } = self.setup;
+        let DatagramSetup { ref pattern, data, header, peer, stop, ref timetable, ref mut stream } =
+            self.setup;
         let (Pattern::Constant(rate) | Pattern::OnOff { rate, .. }) = *pattern;
         if rate.is_zero() || data == 0 || stop.is_some_and(|stop| stop <= now) {
+            return;
+        }
+        let supply = timetable.at(now);
+        let Ok(len) = u32::try_from(supply.left(self.sent.bytes).min(u64::from(data))) else { return };
+        if len == 0 {
+            // Nothing for now: the next data begins a burst.
+            self.burst = None;
+            schedule(context, NEXT, supply.next);
             return;
         }
         let (start, gone) = match (self.burst, pattern) {
@@ -91,9 +102,10 @@ impl DatagramSource {
                 (now, 0)
             }
         };
-        let segment = Datagram { seq: self.sent, len: data };
-        send(context, peer, data.saturating_add(header), Ecn::NotEct, segment);
-        self.sent = self.sent.saturating_add(1);
+        let segment = Datagram { seq: self.sent.packets, len };
+        send(context, peer, len.saturating_add(header), Ecn::NotEct, segment);
+        self.sent.packets = self.sent.packets.saturating_add(1);
+        self.sent.bytes = self.sent.bytes.saturating_add(u64::from(len));
         self.left -= 1;
         let gone = gone + 1;
         // From the start of the burst, so that no rounding adds up.
@@ -111,7 +123,7 @@ impl DatagramSource {
     /// Returns the data sent.
     #[must_use]
     pub fn sent(&self) -> Amount {
-        Amount { packets: self.sent, bytes: self.sent.saturating_mul(u64::from(self.setup.data)) }
+        self.sent
     }
 }
 

@@ -9,6 +9,7 @@ mod distinct;
 mod distribution;
 mod ping;
 mod tcp;
+mod timetable;
 mod web;
 
 pub use self::datagrams::{Datagram, DatagramSetup, DatagramSink, DatagramSource, Pattern};
@@ -16,6 +17,7 @@ pub use self::distinct::Distinct;
 pub use self::distribution::{Distribution, DistributionError};
 pub use self::ping::{PingSetup, PingStats, Pinger, Ponger, Probe};
 pub use self::tcp::{TcpSetup, TcpSink, TcpSource};
+pub use self::timetable::{Disorder, Span, Supply, Timetable, Write};
 pub use self::web::{Arrivals, WebClient, WebServer, WebSetup, WebStats};
 
 use tfrc_units::{Ecn, Instant};

@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::{Amount, Distinct, Peer, Segment, send};
+use super::{Amount, Distinct, Peer, Segment, Timetable, schedule, send};
 use crate::packet::Header;
 use crate::trace::Tracing;
 use crate::{Context, TimerKey};
@@ -19,7 +19,7 @@ pub struct Probe {
 }
 
 /// How a [`Pinger`] is set up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PingSetup {
     /// Time between requests.
     pub interval: Duration,
@@ -27,6 +27,9 @@ pub struct PingSetup {
     pub size: u32,
     /// The agent that replies.
     pub peer: Peer,
+    /// When it asks: its data are the bytes of the requests. A request that does not fit into the
+    /// rest of a transfer is not sent.
+    pub timetable: Timetable,
     /// From when on it sends nothing.
     pub stop: Option<Instant>,
     /// Samples: every one kept, or none.
@@ -78,8 +81,13 @@ impl Pinger {
     }
 
     pub(super) fn on_timer<P: Clone + From<Segment>>(&mut self, now: Instant, context: &mut Context<'_, P>) {
-        let PingSetup { interval, size, peer, stop, .. } = self.setup;
+        let PingSetup { interval, size, peer, stop, ref timetable, .. } = self.setup;
         if stop.is_some_and(|stop| stop <= now) {
+            return;
+        }
+        let supply = timetable.at(now);
+        if supply.left(self.sent().bytes) < u64::from(size) {
+            schedule(context, NEXT, supply.next);
             return;
         }
         send(context, peer, size, Ecn::NotEct, Segment::Request(Probe { sent_at: now, number: self.sent }));

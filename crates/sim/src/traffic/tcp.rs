@@ -2,7 +2,7 @@
 
 use tfrc_units::{Duration, Ecn, Instant};
 
-use super::{Peer, Segment, schedule, send};
+use super::{Peer, Segment, Supply, Timetable, schedule, send};
 use crate::packet::Header;
 use crate::tcp::{Ack, ConnectionId, Sender, Settings, Sink, Transfer};
 use crate::{Context, Stream, TimerKey};
@@ -17,8 +17,8 @@ const PROTOCOL: TimerKey = TimerKey::Second;
 pub struct TcpSetup {
     /// The TCP. The sink must have the same.
     pub settings: Settings,
-    /// How much it sends.
-    pub transfer: Transfer,
+    /// When it has data, and how much.
+    pub timetable: Timetable,
     /// The receiver of the data.
     pub peer: Peer,
     /// From when on it sends nothing new; what is outstanding is still repaired.
@@ -36,13 +36,21 @@ pub struct TcpSetup {
 pub struct TcpSource {
     sender: Sender,
     setup: TcpSetup,
+    /// When the data of the application changes next.
+    next_data: Option<Instant>,
 }
 
 impl TcpSource {
     /// A source that starts when its first timer fires.
     #[must_use]
     pub fn new(setup: TcpSetup) -> Self {
-        Self { sender: Sender::new(&setup.settings, ConnectionId::default(), setup.transfer), setup }
+        let transfer = match setup.timetable.total() {
+            _ if setup.timetable.changes() => Transfer::Bytes(0),
+            Some(bytes) => Transfer::Bytes(bytes),
+            None => Transfer::Unlimited,
+        };
+        let next_data = setup.timetable.changes().then_some(Instant::ZERO);
+        Self { sender: Sender::new(&setup.settings, ConnectionId::default(), transfer), setup, next_data }
     }
 
     /// The machine, to read its state.
@@ -59,7 +67,7 @@ impl TcpSource {
         context: &mut Context<'_, P>,
     ) {
         if let Segment::Ack(ack) = segment {
-            self.stop(now);
+            self.keep_times(now);
             self.sender.on_ack(now, ack);
             self.go_on(now, context);
         }
@@ -71,7 +79,7 @@ impl TcpSource {
         key: TimerKey,
         context: &mut Context<'_, P>,
     ) {
-        self.stop(now);
+        self.keep_times(now);
         match key {
             GO => {
                 self.sender.start(now);
@@ -84,8 +92,14 @@ impl TcpSource {
         }
     }
 
+    /// Hands over the data that the application has now, and stops in time.
     #[inline]
-    fn stop(&mut self, now: Instant) {
+    fn keep_times(&mut self, now: Instant) {
+        if self.next_data.is_some_and(|at| at <= now) {
+            let Supply { bytes, more, next } = self.setup.timetable.at(now);
+            self.sender.reach(now, bytes, more);
+            self.next_data = next;
+        }
         if self.setup.stop.is_some_and(|stop| stop <= now) {
             self.sender.close();
         }
@@ -103,7 +117,7 @@ impl TcpSource {
             });
             // A paced packet that is due waits for that; its time does not come again meanwhile.
             let due = self.sender.poll_timeout().map(|at| if at > now { at } else { at.max(go) });
-            schedule(context, PROTOCOL, due);
+            schedule(context, PROTOCOL, self.or_new_data(due));
         }
     }
 
@@ -112,7 +126,16 @@ impl TcpSource {
         while let Some((data, ecn)) = self.sender.poll_transmit(now) {
             send(context, self.setup.peer, self.setup.settings.data_size(data.len), ecn, data);
         }
-        schedule(context, PROTOCOL, self.sender.poll_timeout());
+        schedule(context, PROTOCOL, self.or_new_data(self.sender.poll_timeout()));
+    }
+
+    /// The earlier of a time and the next change of the data.
+    #[inline]
+    fn or_new_data(&self, at: Option<Instant>) -> Option<Instant> {
+        match (at, self.next_data) {
+            (Some(at), Some(data)) => Some(at.min(data)),
+            (at, data) => at.or(data),
+        }
     }
 }
 

@@ -39,7 +39,8 @@ enum ProcessState {
         /// Phases to come, the next one last.
         ahead: Vec<Period>,
         every: Option<NonZeroU64>,
-        seen: u64,
+        /// Packets until the next that is hit, with that one.
+        left: u64,
     },
     /// Numbers still to come, the next one last; and the packets seen.
     Scripted {
@@ -81,7 +82,7 @@ impl LossProcess {
             },
             Loss::None => ProcessState::None,
             Loss::Periodic(phases) => {
-                ProcessState::Periodic { ahead: phases.iter().rev().copied().collect(), every: None, seen: 0 }
+                ProcessState::Periodic { ahead: phases.iter().rev().copied().collect(), every: None, left: 0 }
             }
             Loss::Scripted(numbers) => {
                 let mut ahead = numbers.clone();
@@ -143,12 +144,18 @@ impl LossProcess {
                 lost
             }
             ProcessState::None => false,
-            ProcessState::Periodic { ahead, every, seen } => {
+            ProcessState::Periodic { ahead, every, left } => {
                 while let Some(phase) = ahead.pop_if(|phase| phase.at <= now) {
-                    (*every, *seen) = (phase.every, 0);
+                    *every = phase.every;
+                    *left = phase.first.or(phase.every).map_or(0, NonZeroU64::get);
                 }
-                *seen = seen.saturating_add(1);
-                every.is_some_and(|n| *seen % n == 0)
+                let Some(every) = every else { return false };
+                *left = left.saturating_sub(1);
+                let is_hit = *left == 0;
+                if is_hit {
+                    *left = every.get();
+                }
+                is_hit
             }
             ProcessState::Scripted { ahead, seen } => {
                 *seen = seen.saturating_add(1);

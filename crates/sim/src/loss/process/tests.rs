@@ -114,7 +114,7 @@ fn scripted_times_take_the_next_packet_each() {
 
 #[test]
 fn periodic_phases_start_the_count_anew() {
-    let every = |at, n| Period { at: seconds(at), every: NonZeroU64::new(n) };
+    let every = |at, n| Period { at: seconds(at), every: NonZeroU64::new(n), first: None };
     // Every third from packet 2 (20 ms) on, every second from packet 9 (90 ms) on, none from packet
     // 13 (130 ms) on.
     let model = Loss::Periodic(vec![every(0.02, 3), every(0.09, 2), every(0.13, 0)]);
@@ -122,9 +122,15 @@ fn periodic_phases_start_the_count_anew() {
 }
 
 #[test]
+fn a_phase_may_name_its_first_loss() {
+    let phase = Period { at: seconds(0.02), every: NonZeroU64::new(4), first: NonZeroU64::new(2) };
+    assert_eq!(numbers(&losses(&Loss::Periodic(vec![phase]), 15)), [3, 7, 11, 15]);
+}
+
+#[test]
 fn the_script_of_sigcomm_2000_figure_2() {
     // 1 % until 6 s, 10 % until 9 s, then 0.5 %: one packet each 10 ms.
-    let every = |at, n| Period { at: seconds(at), every: NonZeroU64::new(n) };
+    let every = |at, n| Period { at: seconds(at), every: NonZeroU64::new(n), first: None };
     let lost = losses(&Loss::Periodic(vec![every(0.0, 100), every(6.0, 10), every(9.0, 200)]), 1600);
     let between = |a: usize, b: usize| numbers(&lost).iter().filter(|n| (a..b).contains(n)).count();
     assert_eq!((between(1, 600), between(600, 900), between(900, 1600)), (5, 30, 3));

@@ -69,7 +69,7 @@ impl LinuxSender {
             EcnMode::On => ack.ecn,
         };
         self.leave_state(ack);
-        if self.flight.first() >= self.total {
+        if self.written.ends_at(self.flight.first()) {
             self.finish();
             return;
         }

@@ -6,7 +6,7 @@
 use tfrc_units::{Duration, Instant, u64_from_f64};
 
 use super::hystart::{Heard, HyStart};
-use crate::tcp::study::FastConvergence;
+use crate::tcp::study::{FastConvergence, RenoRegion};
 
 /// The window after a loss over the window before: 717/1024.
 const BETA: u32 = 717;
@@ -24,6 +24,7 @@ const QUIET: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct Cubic {
     fast_convergence: FastConvergence,
+    reno_region: RenoRegion,
     search: HyStart,
     /// The window before the last loss, 0 before the first.
     last_max: u32,
@@ -45,9 +46,10 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(super) const fn new(fast_convergence: FastConvergence) -> Self {
+    pub(super) const fn new(fast_convergence: FastConvergence, reno_region: RenoRegion) -> Self {
         Self {
             fast_convergence,
+            reno_region,
             search: HyStart::NEW,
             last_max: 0,
             epoch: None,
@@ -101,7 +103,9 @@ impl Cubic {
         if last_max == 0 {
             step = step.min(FIRST_STEP);
         }
-        step = step.min(epoch.reno_step(cwnd));
+        if self.reno_region == RenoRegion::On {
+            step = step.min(epoch.reno_step(cwnd));
+        }
         self.step = step.max(2);
         self.step
     }
@@ -119,7 +123,7 @@ impl Cubic {
 
     /// A timeout: all is as at the start.
     pub(super) fn forget(&mut self) {
-        *self = Self::new(self.fast_convergence);
+        *self = Self::new(self.fast_convergence, self.reno_region);
     }
 }
 
@@ -152,7 +156,7 @@ mod tests {
     }
 
     fn cubic() -> Cubic {
-        Cubic::new(FastConvergence::On)
+        Cubic::new(FastConvergence::On, RenoRegion::On)
     }
 
     #[test]
@@ -163,7 +167,7 @@ mod tests {
         let mut c = cubic();
         c.reduce(120);
         assert_eq!((c.reduce(100), c.last_max), (70, 85));
-        let mut c = Cubic::new(FastConvergence::Off);
+        let mut c = Cubic::new(FastConvergence::Off, RenoRegion::On);
         c.reduce(120);
         assert_eq!((c.reduce(100), c.last_max), (70, 100));
         let mut c = cubic();

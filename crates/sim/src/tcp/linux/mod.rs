@@ -33,6 +33,8 @@ use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, Fin, Reduced, S
 use super::sender::{AFTER_LOST_SYN, Phase, Syn, Transfer};
 use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
+use super::study::AfterIdle;
+use super::written::{More, Written};
 use crate::trace::Tracing;
 
 /// Slack of the kernel's timers that are not the retransmission timer: two ticks of a kernel with a
@@ -48,9 +50,9 @@ pub(crate) struct LinuxSender {
     connection: ConnectionId,
     phase: Phase,
     syn: Syn,
-    /// Segments of the transfer, and bytes in the last.
-    total: u32,
-    last_len: u32,
+    written: Written,
+    /// When something new was sent last.
+    last_sent: Instant,
     flight: Flight,
     state: State,
     /// One past the highest segment sent when the state was entered.
@@ -155,14 +157,13 @@ enum Limit {
 impl LinuxSender {
     pub(crate) fn new(settings: &Settings, connection: ConnectionId, transfer: Transfer) -> Self {
         let settings = Settings { segment: settings.payload().max(1), ..*settings };
-        let (total, last_len) = transfer.in_segments(settings.segment);
         Self {
             settings,
             connection,
             phase: Phase::Closed,
             syn: Syn::None,
-            total,
-            last_len,
+            written: Written::new(settings.segment, transfer),
+            last_sent: Instant::ZERO,
             flight: Flight::default(),
             state: State::Open,
             high_seq: 0,
@@ -195,7 +196,7 @@ impl LinuxSender {
     }
 
     fn open(&mut self, now: Instant) {
-        self.phase = if self.total == 0 { Phase::Done } else { Phase::Open };
+        self.phase = if self.written.ends_at(0) { Phase::Done } else { Phase::Open };
         self.alarm = None;
         self.sample_window(now);
     }
@@ -341,7 +342,7 @@ impl LinuxSender {
     }
 
     fn may_send_new(&self) -> bool {
-        self.high() < self.total && self.flight.len() < self.settings.window.max(1)
+        self.high() < self.written.end() && self.flight.len() < self.settings.window.max(1)
     }
 
     /// The next segment that may go out now, with its ECN bits. Ask until there is none.
@@ -393,11 +394,7 @@ impl LinuxSender {
     }
 
     fn data(&self, now: Instant, seq: u32) -> Data {
-        let fin = if seq + 1 >= self.total { Fin::Last } else { Fin::More };
-        let len = match fin {
-            Fin::Last => self.last_len,
-            Fin::More => self.settings.segment,
-        };
+        let (len, fin) = self.written.cut(seq);
         let stamp = match self.settings.timestamps {
             Timestamps::Off => None,
             Timestamps::On => Some(Stamp::new(now)),
@@ -409,6 +406,7 @@ impl LinuxSender {
     fn transmit_new(&mut self, now: Instant) -> (Data, Ecn) {
         let was_idle = self.flight.is_empty();
         let seq = self.flight.send(now);
+        self.last_sent = now;
         self.note_sent(now, seq, if was_idle { Traffic::None } else { Traffic::Some });
         let mut data = self.data(now, seq);
         let mut ecn = Ecn::NotEct;
@@ -519,11 +517,41 @@ impl LinuxSender {
         }
     }
 
+    /// The data of the application ends after `bytes`, for now or for good.
+    pub(crate) fn reach(&mut self, now: Instant, bytes: u64, more: More) {
+        if self.phase == Phase::Done {
+            return;
+        }
+        let before = self.written.end();
+        self.written.reach(bytes, more, self.high(), self.flight.first());
+        if self.phase == Phase::Open {
+            if self.written.ends_at(self.flight.first()) {
+                self.finish();
+            } else if self.written.end() > before && self.flight.is_empty() {
+                self.restart_after_idle(now);
+            }
+        }
+    }
+
+    /// Slow start again after an idle time, half of the window for each timeout that has passed
+    /// (RFC 2861 §3.1; RFC 5681 §4.1). A model of the path keeps its window.
+    fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.saturating_since(self.last_sent);
+        let timeout = self.rto.get();
+        let choices = self.settings.algorithm.choices();
+        let keeps = choices.after_idle == AfterIdle::Keep || self.model.is_some();
+        if self.high() == 0 || idle <= timeout || keeps {
+            return;
+        }
+        let initial = choices.initial_window.segments(self.settings.segment);
+        self.window.restart(idle, timeout, initial);
+    }
+
     pub(crate) fn close(&mut self) {
         match self.phase {
             Phase::Open => {
-                self.total = self.total.min(self.high());
-                if self.flight.first() >= self.total {
+                self.written.close(self.high());
+                if self.written.ends_at(self.flight.first()) {
                     self.finish();
                 }
             }

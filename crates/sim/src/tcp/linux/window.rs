@@ -31,7 +31,10 @@ enum Law {
 impl Window {
     pub(super) fn new(settings: &Settings) -> Self {
         let law = match settings.variant {
-            Variant::Cubic => Law::Cubic(Cubic::new(settings.algorithm.choices().fast_convergence)),
+            Variant::Cubic => {
+                let choices = settings.algorithm.choices();
+                Law::Cubic(Cubic::new(choices.fast_convergence, choices.reno_region))
+            }
             _ => Law::Reno,
         };
         let cwnd = settings.algorithm.choices().initial_window.segments(settings.segment);
@@ -79,6 +82,19 @@ impl Window {
         self.counted += acked;
         self.cwnd = self.cwnd.saturating_add(self.counted / each);
         self.counted %= each;
+    }
+
+    /// After `idle` without data the threshold keeps three quarters of the window, which is halved
+    /// for each `timeout` down to `initial`.
+    pub(super) fn restart(&mut self, idle: Duration, timeout: Duration, initial: u32) {
+        let least = initial.min(self.cwnd);
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        let mut rest = idle.saturating_sub(timeout);
+        while !rest.is_zero() && self.cwnd > least {
+            self.cwnd /= 2;
+            rest = rest.saturating_sub(timeout);
+        }
+        self.cwnd = self.cwnd.max(least);
     }
 
     /// A congestion event: makes the threshold, not the window.

@@ -57,7 +57,7 @@ impl RfcSender {
             }
             Timer::Keep
         };
-        if self.una >= self.total {
+        if self.written.ends_at(self.una) {
             self.phase = Phase::Done;
             self.deadline = None;
         } else if acked > 0 && timer == Timer::Restart && !self.ecn.held && self.window.cwnd >= 1.0 {

@@ -16,8 +16,11 @@ use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, Fin, Reduced, Stamp};
 use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
-use super::study::{InitialSlowStart, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
+use super::study::{
+    AfterIdle, InitialSlowStart, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink,
+};
 use super::window::{Cut, SlowStart, Window};
+use super::written::{MOST_SEGMENTS, More, Written};
 use crate::trace::Tracing;
 
 /// How much there is to send.
@@ -47,9 +50,6 @@ impl Transfer {
     }
 }
 
-/// The most segments a connection can number, with room for one past the last.
-const MOST_SEGMENTS: u32 = u32::MAX - 1;
-
 /// The first timeout of data after a SYN was lost (RFC 6298 §5 (5.7)).
 pub(super) const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
@@ -66,9 +66,9 @@ pub(crate) struct RfcSender {
     next: u32,
     /// One past the highest sent (`HighData` + 1).
     high: u32,
-    /// Segments of the transfer, and bytes in the last.
-    total: u32,
-    last_len: u32,
+    written: Written,
+    /// When something new was sent last.
+    last_sent: Instant,
     window: Window,
     /// Of a connection with HyStart++.
     hystart: Option<Box<HyStartPlus>>,
@@ -154,7 +154,6 @@ impl RfcSender {
     #[must_use]
     pub(crate) fn new(settings: &Settings, connection: ConnectionId, transfer: Transfer) -> Self {
         let segment = settings.segment.max(1);
-        let (total, last_len) = transfer.in_segments(segment);
         Self {
             settings: Settings { segment, ..*settings }
                 .with(|c| c.dup_threshold = settings.algorithm.choices().dup_threshold.max(1)),
@@ -164,8 +163,8 @@ impl RfcSender {
             una: 0,
             next: 0,
             high: 0,
-            total,
-            last_len,
+            written: Written::new(segment, transfer),
+            last_sent: Instant::ZERO,
             window: Window::new(settings),
             hystart: (settings.algorithm.choices().slow_start == InitialSlowStart::HyStartPlus)
                 .then(Box::default),
@@ -200,7 +199,7 @@ impl RfcSender {
     }
 
     fn open(&mut self, now: Instant) {
-        self.phase = if self.total == 0 { Phase::Done } else { Phase::Open };
+        self.phase = if self.written.ends_at(0) { Phase::Done } else { Phase::Open };
         self.deadline = None;
         self.sample_window(now);
     }
@@ -394,7 +393,7 @@ impl RfcSender {
             };
         let flight = self.next - self.una;
         let full = self.window.cwnd + f64::from(self.allowance) < f64::from(flight - reported) + 1.0;
-        if full || self.next >= self.total || flight >= self.room() {
+        if full || self.next >= self.written.end() || flight >= self.room() {
             return None;
         }
         let seq = self.next;
@@ -411,11 +410,7 @@ impl RfcSender {
     /// Sends segment `seq`.
     #[inline]
     fn transmit(&mut self, now: Instant, seq: u32) -> (Data, Ecn) {
-        let fin = if seq + 1 >= self.total { Fin::Last } else { Fin::More };
-        let len = match fin {
-            Fin::Last => self.last_len,
-            Fin::More => self.settings.segment,
-        };
+        let (len, fin) = self.written.cut(seq);
         self.stats.sent_segments += 1;
         self.stats.sent_bytes += u64::from(len);
         let (mut reduced, mut ecn) = (Reduced::No, Ecn::NotEct);
@@ -427,6 +422,7 @@ impl RfcSender {
             }
         } else {
             self.high = seq + 1;
+            self.last_sent = now;
             self.next = self.next.max(self.high);
             if let Some(hystart) = &mut self.hystart {
                 hystart.on_sent(now, seq);
@@ -464,12 +460,39 @@ impl RfcSender {
         self.deadline
     }
 
+    /// The data of the application ends after `bytes`, for now or for good; what was sent beyond is
+    /// not taken back.
+    pub(crate) fn reach(&mut self, now: Instant, bytes: u64, more: More) {
+        if self.phase == Phase::Done {
+            return;
+        }
+        let before = self.written.end();
+        self.written.reach(bytes, more, self.high, self.una);
+        if self.phase == Phase::Open {
+            if self.written.ends_at(self.una) {
+                self.finish();
+            } else if self.written.end() > before && self.una == self.high {
+                self.restart_after_idle(now);
+            }
+        }
+    }
+
+    /// RFC 5681 §4.1.
+    fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.saturating_since(self.last_sent);
+        let choices = self.settings.algorithm.choices();
+        if self.high > 0 && idle > self.rto.timeout() && choices.after_idle == AfterIdle::Restart {
+            let initial = choices.initial_window.segments(self.settings.segment);
+            self.window.cwnd = self.window.cwnd.min(f64::from(initial));
+        }
+    }
+
     /// Nothing new is sent from now on; what has been sent is still repaired.
     pub(crate) fn close(&mut self) {
         match self.phase {
             Phase::Open => {
-                self.total = self.total.min(self.high);
-                if self.una >= self.total {
+                self.written.close(self.high);
+                if self.written.ends_at(self.una) {
                     self.finish();
                 }
             }

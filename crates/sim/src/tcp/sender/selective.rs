@@ -160,7 +160,7 @@ impl RfcSender {
             return Some(hole);
         }
         // (2)
-        if self.high < self.total && self.high - self.una < self.room() {
+        if self.high < self.written.end() && self.high - self.una < self.room() {
             return Some(self.high);
         }
         if self.settings.algorithm.choices().pipe == Pipe::Counter {

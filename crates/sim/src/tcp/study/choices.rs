@@ -95,6 +95,28 @@ impl InitialWindow {
     }
 }
 
+/// The window of a sender that had nothing to send for longer than its timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum AfterIdle {
+    /// It stays as it was (ns-2).
+    Keep,
+    /// It is the initial window at most (RFC 5681 §4.1), or as Linux has it.
+    Restart,
+}
+
+/// Reno's region of CUBIC: the window is never smaller than Reno's would be (RFC 9438 §4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum RenoRegion {
+    /// No: the cubic curve alone.
+    Off,
+    /// Yes.
+    On,
+}
+
 /// Limited Transmit (RFC 3042): the first two duplicate acknowledgements let out a new segment
 /// each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,9 @@ mod choices;
 pub(super) mod ns2;
 
 pub use choices::{
-    Duplicates, EcnAtOne, FastConvergence, Increase, InitialSlowStart, InitialWindow, LimitedTransmit,
-    LostSyn, OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
-    RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
+    AfterIdle, Duplicates, EcnAtOne, FastConvergence, Increase, InitialSlowStart, InitialWindow,
+    LimitedTransmit, LostSyn, OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer,
+    RecoveryExit, RenoRegion, Repeat, RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
 };
 
 /// The algorithm of a TCP: that of the RFCs, of ns-2, or deviations from one of them.
@@ -25,6 +25,8 @@ impl Algorithm {
             slow_start: InitialSlowStart::Standard,
             increase: Increase::Counted(1),
             fast_convergence: FastConvergence::On,
+            reno_region: RenoRegion::On,
+            after_idle: AfterIdle::Restart,
             dup_threshold: 3,
             duplicates: Duplicates::All,
             limited_transmit: LimitedTransmit::On,
@@ -71,6 +73,10 @@ pub struct Choices {
     pub increase: Increase,
     /// See [`FastConvergence`].
     pub fast_convergence: FastConvergence,
+    /// See [`RenoRegion`].
+    pub reno_region: RenoRegion,
+    /// See [`AfterIdle`].
+    pub after_idle: AfterIdle,
     /// Duplicate acknowledgements that mean a loss; 0 counts as 1.
     pub dup_threshold: u32,
     /// See [`Duplicates`].

@@ -3,9 +3,9 @@
 use tfrc_units::Duration;
 
 use super::{
-    Algorithm, Choices, Duplicates, EcnAtOne, Increase, InitialWindow, LimitedTransmit, LostSyn, OptionBytes,
-    PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic, Shrink,
-    TimestampBackoff,
+    AfterIdle, Algorithm, Choices, Duplicates, EcnAtOne, Increase, InitialWindow, LimitedTransmit, LostSyn,
+    OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
+    RttArithmetic, Shrink, TimestampBackoff,
 };
 use crate::tcp::settings::{Acks, Settings, Variant};
 
@@ -49,6 +49,7 @@ const fn algorithm(variant: Variant) -> Algorithm {
         ecn_at_one: EcnAtOne::BackOff,
         timestamp_backoff: TimestampBackoff::NewData,
         lost_syn: LostSyn::AsSegment,
+        after_idle: AfterIdle::Keep,
         rtt_arithmetic: RttArithmetic::FixedPoint,
         ..Algorithm::rfc().0
     })
