@@ -144,6 +144,10 @@ fn scenarios_run() {
             let directory = tempfile::tempdir().expect("a directory");
             let file = directory.path().join("scenario.toml");
             std::fs::write(&file, &block.text).expect("written");
+            // The log of the repository is named from its root.
+            let log = "testdata/5g/drive.csv";
+            std::fs::create_dir_all(directory.path().join("testdata/5g")).expect("folders");
+            std::fs::copy(root().join(log), directory.path().join(log)).expect("copied");
             let (status, _) = tfrc(&["sim", file.to_str().expect("a path")]);
             assert_eq!(status, Some(0), "{}", block.place());
             scenarios += 1;

@@ -33,8 +33,8 @@ pub mod watch;
 pub mod world;
 
 pub use run::{
-    COV_SCALE, Completion, FINE_COV_SCALE, GroupOutcome, LinkOutcome, Outcome, record_until, run,
-    run_captured, run_traced, run_until, run_watched, run_with,
+    COV_SCALE, Completion, FINE_COV_SCALE, GroupOutcome, LinkOutcome, Listeners, Outcome, record_until, run,
+    run_traced, run_until, run_watched, run_with,
 };
 
 /// The version of the code that measures: a hash of the sources of the crates that decide a run,

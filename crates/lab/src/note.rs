@@ -4,12 +4,14 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tfrc::study::Revision;
 use tfrc_sim::loss::Loss;
 use tfrc_sim::queue::{Activation, Limit, Pie, Queue};
 use tfrc_sim::tcp::Stack;
+use tfrc_sim::tcp::study::AfterIdle;
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{LinkId, LinkSpec, Network, NodeId};
-use tfrc_units::{Probability, f64_from_u64};
+use tfrc_units::{Probability, Rate, f64_from_u64};
 
 use crate::Outcome;
 use crate::batch::Results;
@@ -32,6 +34,9 @@ pub enum Note {
     /// A PIE queue drops nothing before a third of its limit waits, which is more than half a
     /// second of its line: it may let a queue of seconds grow and then lose much.
     PieActivatesLate,
+    /// Some of the TFRC flows and TCPs have the settings of ns-2, others do not, and the sizes of
+    /// their packets differ: a rate that is fair in packets is not fair in bytes.
+    SizesDiffer,
 }
 
 impl fmt::Display for Note {
@@ -47,6 +52,10 @@ impl fmt::Display for Note {
             Self::PieActivatesLate => {
                 "A PIE queue begins to drop at a third of its limit, more than half a second of its line: shorten `limit`, \
                  or write `activation = \"always\"` (docs/models/queues.md, \"PIE\")."
+            }
+            Self::SizesDiffer => {
+                "Some flows have the settings of ns-2, others do not, and their packets differ in size: shares in bytes \
+                 follow from that; name `segment` and `header` (docs/guides/ns2.md)."
             }
             Self::PhaseEffects => {
                 "Two flows alone share a drop-tail queue: their rates depend on phase, and a delay changed by less \
@@ -67,8 +76,14 @@ impl Note {
     #[must_use]
     pub fn of_points(results: &Results) -> Vec<(Self, usize)> {
         let count = |note| results.points.iter().filter(|point| point.notes.contains(&note)).count();
-        let all = [Self::NothingRandom, Self::PhaseEffects, Self::PieActivatesLate, Self::LateTakenForLost]
-            .map(|note| (note, count(note)));
+        let all = [
+            Self::NothingRandom,
+            Self::PhaseEffects,
+            Self::PieActivatesLate,
+            Self::LateTakenForLost,
+            Self::SizesDiffer,
+        ]
+        .map(|note| (note, count(note)));
         all.into_iter().filter(|(_, points)| *points > 0).collect()
     }
 
@@ -86,12 +101,13 @@ pub(crate) fn before_runs(scenario: &Scenario) -> Vec<Note> {
     let late = scenario
         .network
         .links()
-        .filter(|(_, link)| link.reorder.share != Probability::ZERO)
+        .filter(|(_, link)| link.reorder.share != Probability::ZERO || !link.reorder.scripted.is_empty())
         .any(|(id, link)| scenario.flows.iter().any(|flow| late_is_lost(scenario, id, link, flow)));
     let notes = [
         phase.then_some(Note::PhaseEffects),
         pie.then_some(Note::PieActivatesLate),
         late.then_some(Note::LateTakenForLost),
+        sizes_differ(scenario).then_some(Note::SizesDiffer),
     ];
     notes.into_iter().flatten().collect()
 }
@@ -107,7 +123,7 @@ fn late_is_lost(scenario: &Scenario, id: LinkId, link: &LinkSpec, flow: &Flow) -
     let Some(settings) = tcp.settings().ok().filter(|settings| settings.stack != Stack::Linux) else {
         return false;
     };
-    let fastest = link.changes.iter().map(|change| change.rate.bytes_per_sec());
+    let fastest = link.changes.iter().filter_map(|change| change.rate).map(Rate::bytes_per_sec);
     let fastest = fastest.fold(link.rate.bytes_per_sec(), f64::max);
     let overtaking = f64::from(DUPLICATES * settings.data_size(settings.payload()));
     let (network, from, to) = (&scenario.network, flow.from, flow.to);
@@ -117,6 +133,26 @@ fn late_is_lost(scenario: &Scenario, id: LinkId, link: &LinkSpec, flow: &Flow) -
 
 /// Duplicate acknowledgements that make a loss.
 const DUPLICATES: u32 = 3;
+
+/// A size that a file names is meant; of the others those of one set differ from those of another.
+fn sizes_differ(scenario: &Scenario) -> bool {
+    let sizes = scenario.flows.iter().filter_map(|flow| match &flow.kind {
+        FlowKind::Tcp(tcp) => {
+            let settings = tcp.tcp.settings().ok()?;
+            let is_ns2 = settings.algorithm.choices().after_idle == AfterIdle::Keep;
+            Some((is_ns2, settings.data_size(settings.payload())))
+        }
+        FlowKind::Tfrc(tfrc) if tfrc.application.sizes.is_none() => {
+            Some((tfrc.revision == Revision::Ns2, tfrc.segment.saturating_add(tfrc.header)))
+        }
+        _ => None,
+    });
+    let sizes: Vec<(bool, u32)> = sizes.collect();
+    let (of_ns2, others): (Vec<_>, Vec<_>) = sizes.into_iter().partition(|(is_ns2, _)| *is_ns2);
+    // Headers of 32 and 40 bytes differ in ns-2, too.
+    let differ = |a: u32, b: u32| a.abs_diff(b) * 10 > a.max(b);
+    of_ns2.iter().any(|(_, a)| others.iter().any(|(_, b)| differ(*a, *b)))
+}
 
 fn pie_activates_late(link: &LinkSpec) -> bool {
     let Queue::Pie(Pie { activation: Activation::ThirdFull, limit, mean_packet, .. }) = link.queue else {

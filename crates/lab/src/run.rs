@@ -1,5 +1,7 @@
 //! One run of a scenario, and its outcome.
 
+use std::io::{self, Write};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::link::LinkStats;
@@ -163,43 +165,42 @@ pub(crate) fn run_stage(
     Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
 }
 
-/// Runs a scenario as [`run_until`] does, and hands the packets that the flows' senders send and
-/// receive to `told`, in the order of time.
-///
-/// # Panics
-/// As [`run`].
-pub fn run_captured(
-    scenario: &Scenario,
-    watches: &mut [Watch<'_>],
-    told: &mut dyn FnMut(Captured),
-    stop: &dyn Fn() -> bool,
-) -> Option<Outcome> {
-    let (mut world, members) = Simulated::new(scenario, MEASURED);
-    let mut capture = Capture::new(world.senders(), told);
-    world.copy(move |copy| capture.add(copy));
-    Some(recorded(&mut world, MEASURED, scenario, &members, watches, stop)?.outcome)
+/// Listeners to the packets of a run.
+#[derive(Default)]
+pub struct Listeners<'l> {
+    /// Gets what happens to each packet, as CSV.
+    pub packets: Option<&'l mut dyn Write>,
+    /// Gets the packets that the flows' senders send and receive, in the order of time.
+    pub captured: Option<&'l mut dyn FnMut(Captured)>,
 }
 
-/// Runs a scenario as [`run_until`] does, and writes what happens to each packet as CSV.
+/// Runs a scenario as [`run_until`] does, with listeners to its packets.
 ///
 /// # Errors
-/// Those of `out`.
+/// Those of [`Listeners::packets`].
 ///
 /// # Panics
 /// As [`run`].
 pub fn run_traced(
     scenario: &Scenario,
     watches: &mut [Watch<'_>],
-    out: &mut dyn std::io::Write,
+    listeners: Listeners<'_>,
     stop: &dyn Fn() -> bool,
-) -> std::io::Result<Option<Outcome>> {
-    let mut events = PacketEvents::new(scenario, out);
+) -> io::Result<Option<Outcome>> {
+    let Listeners { packets, captured } = listeners;
+    let mut events = packets.map(|out| PacketEvents::new(scenario, out));
     let run = {
         let (mut world, members) = Simulated::new(scenario, MEASURED);
-        world.trace(|record| events.add(record));
+        if let Some(events) = &mut events {
+            world.trace(|record| events.add(record));
+        }
+        if let Some(told) = captured {
+            let mut capture = Capture::new(world.senders(), &members, told);
+            world.copy(move |copy| capture.add(copy));
+        }
         recorded(&mut world, MEASURED, scenario, &members, watches, stop)
     };
-    events.end()?;
+    events.map_or(Ok(()), PacketEvents::end)?;
     Ok(run.map(|run| run.outcome))
 }
 

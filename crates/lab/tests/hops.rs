@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tfrc_lab::watch::Watch;
-use tfrc_lab::{run_traced, run_watched};
+use tfrc_lab::{Listeners, run_traced, run_watched};
 use tfrc_scenario::{Document, World};
 use tfrc_units::Duration;
 
@@ -33,7 +33,9 @@ fn every_scenario_gives_the_same_bytes_with_and_without_them() {
         let step = Duration::from_millis(37);
         let plain = run_watched(&scenario, &mut [Watch::flows(step, |seen| some.push(format!("{seen:?}")))]);
         let mut watches = [Watch::flows(step, |seen| every.push(format!("{seen:?}")))];
-        let traced = run_traced(&scenario, &mut watches, &mut std::io::sink(), &|| false).unwrap();
+        let mut sink = std::io::sink();
+        let listeners = Listeners { packets: Some(&mut sink), ..Listeners::default() };
+        let traced = run_traced(&scenario, &mut watches, listeners, &|| false).unwrap();
         assert_eq!(Some(&plain), traced.as_ref(), "{name}");
         drop(watches);
         assert_eq!(some, every, "{name}");

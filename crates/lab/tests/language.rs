@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tfrc_lab::batch::{MergeError, Order, Results, Shard, merge, run_plan};
 use tfrc_lab::capture::Captured;
-use tfrc_lab::{Outcome, run, run_captured};
+use tfrc_lab::{Listeners, Outcome, run, run_traced};
 use tfrc_scenario::{Document, Origin, Plan, Scenario, schema};
 use tfrc_units::Duration;
 
@@ -449,8 +449,10 @@ fn every_flow_can_be_captured() {
     });
     let text = scenario(&dumbbell("queue = \"20p\"", &kinds.concat()));
     let mut packets = Vec::new();
+    let mut add = |packet| packets.push(packet);
+    let listeners = Listeners { captured: Some(&mut add), ..Listeners::default() };
     let outcome =
-        run_captured(&text, &mut [], &mut |packet| packets.push(packet), &|| false).expect("the end");
+        run_traced(&text, &mut [], listeners, &|| false).expect("nothing is written").expect("the end");
     assert_eq!(outcome, run(&text));
     assert!(packets.is_sorted_by_key(|packet| packet.at));
     for (flow, protocol) in [6, 33, 17, 17, 1].into_iter().enumerate() {

@@ -39,9 +39,9 @@ pub(super) fn check(raw: &syntax::Scenario, world: World, traces: &mut Traces) -
     }
     let groups = flows::groups(&raw.flow)?;
     let names = Names { network, nodes: &raw.nodes, world };
-    let network = links::links(&raw.link, &groups, names, traces)?;
+    let network = links::links(&raw.link, &groups, names, traces, duration)?;
     let names = Names { network, nodes: &raw.nodes, world };
-    let flows = flows::flows(&raw.flow, groups, &names, world)?;
+    let flows = flows::flows(&raw.flow, groups, &names, world, traces)?;
     let gateways = gateways(raw.gateway.as_ref(), &names)?;
     let seed = Seed(raw.seed.as_ref().map_or(1, |seed| *seed.get_ref()));
     let max_memory = raw.max_memory.as_ref().map_or(MAX_MEMORY, |bytes| bytes.0);
@@ -150,7 +150,9 @@ pub(super) fn refused(place: Range<usize>, error: &NetworkError) -> Mistake {
         NetworkError::Loop(_) => Fault::Loop,
         NetworkError::UnknownNode(_) => Fault::UnknownName,
         NetworkError::UnorderedChanges(_) | NetworkError::UnorderedLosses(_) => Fault::Order,
-        NetworkError::Queue { .. } | NetworkError::TraceAndChanges(_) => Fault::Conflict,
+        NetworkError::LimitOfDiscipline(_)
+        | NetworkError::Queue { .. }
+        | NetworkError::TraceAndChanges(_) => Fault::Conflict,
         _ => Fault::Range,
     };
     let mistake = Mistake::new(fault, place, what, "here");

@@ -98,7 +98,7 @@ impl Document {
     /// have is one.
     pub fn plan_for(&self, world: World) -> Result<Plan, ScenarioError> {
         let (tree, provenance) = self.tree().map_err(|mistake| mistake.in_texts(Vec::new(), &self.texts))?;
-        let read = |tree| self.read(tree, world);
+        let read = |tree| Self::read(tree, world, &mut Traces::beside(&self.folder));
         match read(tree.clone()) {
             Ok((points, runs)) => Ok(Plan { points, runs, provenance }),
             Err(mistake) => {
@@ -109,7 +109,7 @@ impl Document {
     }
 
     /// All that determines what the scenario does, in one text: the file, the changes, and a hash
-    /// of the traces that links follow.
+    /// of the traces and logs that it names.
     #[must_use]
     pub fn whole_text(&self) -> String {
         let text = self.texts.iter().map(|(_, text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
@@ -119,28 +119,36 @@ impl Document {
         }
     }
 
-    /// A hash of the traces that links follow, in the order of points and links; `None` if none
-    /// does.
+    /// A hash of the traces that links follow, in the order of points and links, and of the logs
+    /// that the scenario names; `None` if there is none.
     #[must_use]
     pub fn traces(&self) -> Option<u64> {
-        // Reading the plan takes time, and few scenarios have a trace.
-        if !self.texts.iter().any(|(_, text, _)| text.contains("trace")) {
+        // Reading the plan takes time, and few scenarios name files.
+        let names_files = |text: &str| ["trace", "log", "file"].iter().any(|word| text.contains(word));
+        if !self.texts.iter().any(|(_, text, _)| names_files(text)) {
             return None;
         }
-        let plan = self.plan_for(World::Links).ok()?;
-        let points = plan.points.iter();
-        let links = points.flat_map(|point| point.scenario.network.links());
+        let mut files = Traces::beside(&self.folder);
+        let (tree, _) = self.tree().ok()?;
+        // The simulator follows a log to the end of the run, a relay for a day.
+        let worlds = [World::Simulated, World::Links];
+        let (points, _) =
+            worlds.into_iter().find_map(|world| Self::read(tree.clone(), world, &mut files).ok())?;
+        let links = points.iter().flat_map(|point| point.scenario.network.links());
         let traces = links.filter_map(|(_, link)| link.trace.as_ref());
-        let hashes: Vec<u8> = traces.flat_map(|trace| trace.fingerprint().to_le_bytes()).collect();
+        let hashes: Vec<u8> = traces
+            .map(|trace| trace.fingerprint())
+            .chain(files.log_fingerprints())
+            .flat_map(u64::to_le_bytes)
+            .collect();
         (!hashes.is_empty()).then(|| fnv1a(&hashes))
     }
 
     /// The points of a tree, and the number of their runs.
-    fn read(&self, tree: Tree<'_>, world: World) -> Checked<(Vec<Point>, u32)> {
+    fn read(tree: Tree<'_>, world: World, traces: &mut Traces) -> Checked<(Vec<Point>, u32)> {
         let raw = reader::read::<syntax::Scenario>(tree.clone())?;
         let axes = axes(&tree, &raw.sweep)?;
         let mut points = Vec::new();
-        let mut traces = Traces::beside(&self.folder);
         let total = axes.iter().map(|axis| axis.values.len()).fold(1, usize::saturating_mul);
         if total > MOST_POINTS {
             let place = raw.sweep.first().map_or(0..0, |sweep| sweep.values.span());
@@ -164,9 +172,9 @@ impl Document {
                 at.push((axis.name.clone(), label.clone()));
             }
             let scenario = if axes.is_empty() {
-                check::check(&raw, world, &mut traces)?
+                check::check(&raw, world, traces)?
             } else {
-                check::check(&reader::read::<syntax::Scenario>(tree)?, world, &mut traces)?
+                check::check(&reader::read::<syntax::Scenario>(tree)?, world, traces)?
             };
             points.push(Point { at, scenario });
         }

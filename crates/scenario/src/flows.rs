@@ -10,7 +10,6 @@ use tfrc::config::{PacketSize, TfrcSp};
 use tfrc::study::Revision;
 use tfrc_sim::packet::{FlowId, Precedence};
 use tfrc_sim::queue::{Limit, Queue};
-use tfrc_sim::tcp::Transfer;
 use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{NoAgent, Seed};
 use tfrc_units::text::TextErrorKind;
@@ -20,6 +19,8 @@ use super::check::{Checked, Names, positive_time};
 use super::error::{Fault, Mistake};
 use super::syntax::{self, Kind, Overhead, Spanned, Text};
 use super::table::{Table, Tabular};
+use super::timetables::timetable;
+use super::traces::Traces;
 use super::written::{Seconds, packet_bytes};
 use super::{
     Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnFlow,
@@ -36,6 +37,10 @@ const DATAGRAM_HEADER_BYTES: u32 = 28;
 const TCP_HEADER_BYTES: u32 = 40;
 /// Data of a packet unless the file says otherwise: 1,500 bytes less the headers of IPv4 and TCP.
 const SEGMENT_BYTES: u32 = 1460;
+/// `packetSize_` of ns-2's TFRC (docs/ns2-facts.md §1).
+const NS2_SEGMENT_BYTES: u32 = 1000;
+/// `headersize_` of ns-2's TFRC, which its packets have on the links besides.
+const NS2_HEADER_BYTES: u32 = 32;
 /// An echo request with 56 bytes of data, as `ping` sends by default.
 const PING_BYTES: u32 = 84;
 /// Flows of a scenario.
@@ -128,11 +133,18 @@ pub(super) fn flows(
     groups: Vec<Group>,
     names: &Names<'_>,
     world: World,
+    traces: &mut Traces,
 ) -> Checked<Vec<Flow>> {
-    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names, world)).collect()
+    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names, world, traces)).collect()
 }
 
-fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Checked<Flow> {
+fn one(
+    flow: &syntax::Flow,
+    group: Group,
+    names: &Names<'_>,
+    world: World,
+    traces: &mut Traces,
+) -> Checked<Flow> {
     let kind = *flow.kind;
     idle_keys(flow, kind)?;
     let (from, to) = names.pair(&flow.from, &flow.to)?;
@@ -149,6 +161,7 @@ fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Ch
         }
     };
     let lines = lines(flow, names, (from, to))?;
+    let timetable = timetable(flow, traces)?;
     let kind = match kind {
         Kind::Tfrc => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::Own)?)),
         Kind::TfrcSp => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::TfrcSp(TfrcSp::default()))?)),
@@ -167,7 +180,7 @@ fn one(flow: &syntax::Flow, group: Group, names: &Names<'_>, world: World) -> Ch
         Some(Overhead::Host(host)) => Some(*host),
         Some(Overhead::UpTo(_)) | None => None,
     };
-    Ok(Flow { group, from, to, start, stop, lines, host, kind })
+    Ok(Flow { group, from, to, start, stop, timetable, lines, host, kind })
 }
 
 /// The place of an `overhead` that is a time: a measured host is for every kind of flow.
@@ -186,7 +199,9 @@ fn idle_keys(flow: &syntax::Flow, kind: Kind) -> Checked<()> {
         value.map(Spanned::span)
     }
     const MARKED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp, Custom];
-    let given: [(_, _, &[Kind]); 20] = [
+    const TIMED: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp, Tcp, Cbr, Onoff, Ping, Custom];
+    const WRITTEN: &[Kind] = &[Tfrc, TfrcSp, Dccp, DccpSp, Tcp, Cbr, Custom];
+    let given: [(_, _, &[Kind]); 22] = [
         ("controller", place(flow.controller.as_ref()), &[Custom]),
         ("header", place(flow.header.as_ref()), &[Tfrc, TfrcSp, Tcp, Web, Cbr, Onoff, Custom]),
         ("packets_per_second", place(flow.packets_per_second.as_ref()), &[Tfrc, TfrcSp, Dccp, DccpSp, Cbr]),
@@ -197,7 +212,9 @@ fn idle_keys(flow: &syntax::Flow, kind: Kind) -> Checked<()> {
         ("off", place(flow.off.as_ref()), PHASED),
         ("draws", place(flow.draws.as_ref()), &[Onoff]),
         ("interval", place(flow.interval.as_ref()), &[Ping]),
-        ("transfer", place(flow.transfer.as_ref()), &[Tcp, Custom]),
+        ("transfer", place(flow.transfer.as_ref()), TIMED),
+        ("active", place(flow.active.as_ref()), TIMED),
+        ("writes", place(flow.writes.as_ref()), WRITTEN),
         ("overhead", time_of_overhead(flow), &[Tcp]),
         ("guarantee", place(flow.guarantee.as_ref()), TFRC),
         ("guarantee_start", place(flow.guarantee_start.as_ref()), TFRC),
@@ -332,6 +349,11 @@ fn application(flow: &syntax::Flow) -> Checked<Application> {
         _ => None,
     };
     let sizes = sizes.filter(|sizes| !matches!(sizes, Distribution::Constant(_)));
+    if let (Some(given), Some(_), Some(_)) = (&flow.segment, sizes, &flow.writes) {
+        let what = "`writes` has the sizes of the data";
+        return Err(Mistake::new(Fault::Conflict, given.span(), what, "a distribution beside `writes`")
+            .hint("give the largest packet, such as \"1200B\""));
+    }
     let backlog = backlog(flow, pace, phases)?;
     Ok(Application { pace, phases, sizes, backlog })
 }
@@ -352,7 +374,7 @@ fn backlog(flow: &syntax::Flow, pace: Pace, phases: Option<Phases>) -> Checked<B
 }
 
 /// Bytes of payload; of a distribution its mean.
-fn segment(flow: &syntax::Flow, application: &Application) -> Checked<u32> {
+fn segment(flow: &syntax::Flow, application: &Application, default: u32) -> Checked<u32> {
     match (&flow.segment, application.sizes) {
         (Some(given), Some(sizes)) => {
             let mean = u64_from_f64(sizes.mean());
@@ -362,7 +384,7 @@ fn segment(flow: &syntax::Flow, application: &Application) -> Checked<u32> {
             })
         }
         (Some(given), None) => payload(given),
-        (None, _) => Ok(SEGMENT_BYTES),
+        (None, _) => Ok(default),
     }
 }
 
@@ -383,13 +405,17 @@ fn payload(given: &Spanned<Text>) -> Checked<u32> {
 
 fn tfrc(flow: &syntax::Flow, packet_size: PacketSize) -> Checked<TfrcFlow> {
     let application = application(flow)?;
-    let segment = segment(flow, &application)?;
-    let header = flow.header.as_ref().map_or(HEADER_BYTES, |bytes| bytes.0);
+    let revision = revision(flow);
+    let (data, headers) = match revision {
+        Revision::Ns2 => (NS2_SEGMENT_BYTES, NS2_HEADER_BYTES),
+        _ => (SEGMENT_BYTES, HEADER_BYTES),
+    };
+    let segment = segment(flow, &application, data)?;
+    let header = flow.header.as_ref().map_or(headers, |bytes| bytes.0);
     let (config, dscp) = flow_config::config(flow, packet_size, segment, header)?;
     let precedence = drop_precedence(dscp);
     let ecn = flow.ecn.as_deref().map_or(Ecn::NotEct, |switch| (*switch).into());
     let loss_intervals = flow.loss_intervals.as_deref().map_or(LossIntervals::LeftOut, |kept| *kept);
-    let revision = revision(flow);
     Ok(TfrcFlow { segment, header, application, config, revision, dscp, ecn, precedence, loss_intervals })
 }
 
@@ -402,7 +428,7 @@ fn revision(flow: &syntax::Flow) -> Revision {
 fn dccp(flow: &syntax::Flow, ccid: tfrc_dccp::Ccid) -> Checked<DccpFlow> {
     let application = application(flow)?;
     let segment = match &flow.segment {
-        Some(_) => segment(flow, &application)?,
+        Some(_) => segment(flow, &application, SEGMENT_BYTES)?,
         // What fits into 1500 bytes with IPv4, and a DCCP-DataAck with options.
         None => 1400,
     };
@@ -452,23 +478,11 @@ fn tcp_of(flow: &syntax::Flow, world: World) -> Checked<Tcp> {
 }
 
 fn tcp(flow: &syntax::Flow, world: World) -> Checked<TcpFlow> {
-    let transfer = transfer(flow)?.map_or(Transfer::Unlimited, Transfer::Bytes);
     let overhead = match flow.overhead.as_deref() {
         Some(Overhead::UpTo(time)) => *time,
         Some(Overhead::Host(_)) | None => Duration::ZERO,
     };
-    Ok(TcpFlow { tcp: tcp_of(flow, world)?, transfer, overhead })
-}
-
-/// Bytes of a transfer, if it has an end.
-fn transfer(flow: &syntax::Flow) -> Checked<Option<u64>> {
-    match &flow.transfer {
-        Some(given) if given.0 == 0 => {
-            let what = "a transfer of nothing has no end";
-            Err(Mistake::new(Fault::Range, given.span(), what, "not above zero").hint("from 1B"))
-        }
-        given => Ok(given.as_ref().map(|bytes| bytes.0)),
-    }
+    Ok(TcpFlow { tcp: tcp_of(flow, world)?, overhead })
 }
 
 fn web(flow: &syntax::Flow, world: World) -> Checked<WebFlow> {
@@ -487,7 +501,6 @@ fn own(flow: &syntax::Flow, world: World) -> Checked<OwnFlow> {
         controller: controller.get_ref().clone(),
         segment: flow.segment.as_ref().map_or(Ok(SEGMENT_BYTES), payload)?,
         header: flow.header.as_ref().map_or(TCP_HEADER_BYTES, |bytes| bytes.0),
-        transfer: transfer(flow)?,
         ecn: flow.ecn.as_deref().map_or(Ecn::NotEct, |switch| (*switch).into()),
     })
 }
@@ -520,6 +533,8 @@ fn datagrams(flow: &syntax::Flow) -> Checked<DatagramFlow> {
     };
     let rate = match (given, paced) {
         (Some(rate), None) | (None, Some(rate)) => rate,
+        // Each write leaves at once.
+        (None, None) if flow.writes.is_some() => Rate::INFINITY,
         (None, None) => {
             let what = "`rate` is missing";
             return Err(Mistake::new(

@@ -288,6 +288,8 @@ fn deviations(algorithm: Algorithm) -> Vec<&'static str> {
             receive_buffer,
             increase,
             fast_convergence,
+            reno_region,
+            after_idle,
             dup_threshold,
             duplicates,
             limited_transmit,

@@ -24,6 +24,7 @@ mod layout;
 pub mod library;
 mod link_settings;
 mod links;
+pub mod logs;
 mod meanings;
 mod memory;
 mod mistakes;
@@ -39,6 +40,7 @@ mod tcp_settings;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod timetables;
 mod traces;
 mod web_settings;
 mod written;
@@ -47,8 +49,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tfrc_sim::packet::Precedence;
 use tfrc_sim::queue::Queue;
-use tfrc_sim::tcp::Transfer;
-use tfrc_sim::traffic::{Distribution, Pattern};
+use tfrc_sim::traffic::{Distribution, Pattern, Timetable};
 use tfrc_sim::{Network, NodeId, Seed, Stream};
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate};
 
@@ -130,12 +131,54 @@ pub struct Flow {
     pub start: Distribution,
     /// When they stop, if before the end.
     pub stop: Option<Instant>,
+    /// When their applications have data, and how much.
+    pub timetable: FlowTimetable,
     /// Lines of each flow's own.
     pub lines: Lines,
     /// The host at both ends, if they act late.
     pub host: Option<MeasuredHost>,
     /// The kind of flow.
     pub kind: FlowKind,
+}
+
+/// The timetable of a flow.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FlowTimetable {
+    table: Timetable,
+    clock: TimetableClock,
+}
+
+/// The time that a timetable counts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum TimetableClock {
+    /// The start of the flow.
+    Flow,
+    /// The beginning of the run.
+    #[default]
+    Run,
+}
+
+impl FlowTimetable {
+    /// The timetable of a flow that starts at `start`, in times of the run.
+    #[must_use]
+    pub fn starting(&self, start: Instant) -> Timetable {
+        match self.clock {
+            TimetableClock::Flow => self.table.later(start.saturating_since(Instant::ZERO)),
+            TimetableClock::Run => self.table.clone(),
+        }
+    }
+
+    /// Bytes of all data, if it has an end.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.table.total()
+    }
+
+    /// Returns true if there is always data, without end.
+    #[must_use]
+    pub fn is_endless(&self) -> bool {
+        self.table.is_endless()
+    }
 }
 
 /// A host whose lateness was measured. It is one machine, and its name says which.
@@ -218,8 +261,6 @@ pub struct OwnFlow {
     pub segment: u32,
     /// Bytes of headers on the wire besides.
     pub header: u32,
-    /// Bytes to send in all; `None`: without end.
-    pub transfer: Option<u64>,
     /// The ECN bits of its packets.
     pub ecn: Ecn,
 }
@@ -281,8 +322,6 @@ pub struct DccpFlow {
 pub struct TcpFlow {
     /// The TCP, at both ends.
     pub tcp: Tcp,
-    /// How much it sends.
-    pub transfer: Transfer,
     /// The greatest random delay before it sends.
     pub overhead: Duration,
 }

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use tfrc_sim::link::DeliveryTrace;
 use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
 use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
-use tfrc_sim::network::{RateChange, Reorder};
+use tfrc_sim::network::{LinkChange, Reorder};
 use tfrc_sim::queue::{Limit, OwnName, Queue};
 use tfrc_sim::{LinkSpec, Network};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::World;
-use super::check::{Checked, Names, name, refused};
+use super::check::{Checked, Names, name, positive_time, refused};
 use super::error::{Fault, Mistake};
 use super::flows::{Group, of_the_host};
+use super::logs::{self, Columns, Times};
 use super::suggest;
 use super::syntax::{self, Spanned};
 use super::table::{Table, Tabular};
@@ -29,28 +30,34 @@ pub(super) fn links(
     groups: &[Group],
     mut names: Names<'_>,
     traces: &mut Traces,
+    duration: Duration,
 ) -> Checked<Network> {
+    // A relay runs on after the time of the file.
+    let until = if names.world == World::Links { duration.max(RELAYED) } else { duration };
+    let mut course = Courses { groups, traces, until };
     for link in links {
         let (from, to) = (names.find(&link.from)?, names.find(&link.to)?);
         let (a, b) = (link.from.get_ref(), link.to.get_ref());
         link.name.as_ref().map_or(Ok(()), name)?;
         let name = link.name.as_ref().map_or_else(|| format!("{a}-{b}"), |n| n.get_ref().clone());
         let (loss, losses) = link.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
-        let (rate, trace) = line(&link.rate, &link.changes, traces)?;
+        let line = course.line(&link.rate, &link.changes)?;
+        let changes = course.changes(&link.changes)?;
         let forward = LinkSpec {
-            trace,
+            trace: line.trace.clone(),
             queue: queue(link.queue.as_ref(), Queue::DropTail(Limit::Unlimited), names.world)?,
             loss,
             losses,
             markers: markers(&link.marker, groups)?,
             reorder: link.reorder.as_ref().map_or_else(Reorder::default, reorder),
             duplicate: link.duplicate.as_deref().map_or(Probability::ZERO, |share| *share),
-            changes: changes(&link.changes)?,
-            ..LinkSpec::new(&name, from, to, rate, *link.delay)
+            changes: merged(&line.rates, changes),
+            ..LinkSpec::new(&name, from, to, line.rate, *link.delay)
         };
         let back = LinkSpec {
             trace: forward.trace.clone(),
             queue: forward.queue,
+            changes: merged(&line.rates, Vec::new()),
             ..LinkSpec::new(
                 &link.name.as_ref().map_or_else(|| format!("{b}-{a}"), |n| format!("{} back", n.get_ref())),
                 to,
@@ -61,14 +68,15 @@ pub(super) fn links(
         };
         let back = match &link.reverse {
             None => Some(back),
-            Some(given) => reverse(given, back, groups, traces, names.world)?,
+            Some(given) => reverse(given, back, &mut course, names.world)?,
         };
         for spec in [Some(forward), back].into_iter().flatten() {
             names.network.link(spec).map_err(|error| {
                 let queue = link.queue.as_ref().map(Spanned::span);
                 let loss = link.loss.as_ref().map(Spanned::span);
                 let place = match error {
-                    tfrc_sim::network::NetworkError::Queue { .. } => queue,
+                    tfrc_sim::network::NetworkError::LimitOfDiscipline(_)
+                    | tfrc_sim::network::NetworkError::Queue { .. } => queue,
                     tfrc_sim::network::NetworkError::UnorderedLosses(_) => loss,
                     _ => None,
                 };
@@ -83,32 +91,200 @@ fn link_place(link: &syntax::Link) -> Range<usize> {
     link.name.as_ref().unwrap_or(&link.to).span()
 }
 
-/// A rate with its trace; one with a trace has no `changes`.
-fn line(
-    given: &Spanned<syntax::LinkRate>,
-    changes: &[syntax::Change],
-    traces: &mut Traces,
-) -> Checked<(Rate, Option<Arc<DeliveryTrace>>)> {
-    let table = match given.get_ref() {
-        syntax::LinkRate::Constant(rate) => return Ok((*rate, None)),
-        syntax::LinkRate::Trace(table) => table,
-    };
-    if let Some(change) = changes.first() {
-        let what = "a trace has every rate of its link";
-        return Err(Mistake::new(Fault::Conflict, change.at.span(), what, "beside a trace")
-            .hint("leave `changes` out, or give the link a constant rate"));
+/// How long a relay follows a log.
+const RELAYED: Duration = Duration::from_secs(86_400);
+/// Rates of a link over time, at most: 80 MB of them.
+const MOST_RATES: usize = 1_000_000;
+
+/// The rate of a line: the first one, and those of a trace or a log.
+struct Line {
+    rate: Rate,
+    trace: Option<Arc<DeliveryTrace>>,
+    rates: Vec<LinkChange>,
+}
+
+/// Everything that settings over time are read with.
+struct Courses<'c> {
+    groups: &'c [Group],
+    traces: &'c mut Traces,
+    /// How long a log is followed.
+    until: Duration,
+}
+
+impl Courses<'_> {
+    /// The rate of a line. One with a trace or a log has no other `changes` of the rate.
+    fn line(&mut self, given: &Spanned<syntax::LinkRate>, changes: &[syntax::Change]) -> Checked<Line> {
+        let table = match given.get_ref() {
+            syntax::LinkRate::Constant(rate) => {
+                return Ok(Line { rate: *rate, trace: None, rates: Vec::new() });
+            }
+            syntax::LinkRate::Course(table) => table,
+        };
+        if let Some(rate) = changes.iter().find_map(|change| change.rate.as_ref()) {
+            let what = "a trace or a log has every rate of its link";
+            return Err(Mistake::new(Fault::Conflict, rate.span(), what, "beside a trace")
+                .hint("leave `rate` out of `changes`, or give the link a constant rate"));
+        }
+        match (&table.trace, &table.log) {
+            (Some(name), None) => {
+                let idle = [&table.time, &table.time_unit, &table.rate, &table.unit].into_iter().flatten();
+                let idle = idle.map(Spanned::span).chain(table.interval.as_ref().map(Spanned::span)).next();
+                if let Some(place) = idle {
+                    let what = "a trace has no columns";
+                    return Err(Mistake::new(Fault::Idle, place, what, "does nothing here")
+                        .hint("write log = … for a table of times and rates"));
+                }
+                let trace = self.traces.find(name)?;
+                Ok(Line { rate: trace.mean_rate(), trace: Some(trace), rates: Vec::new() })
+            }
+            (None, Some(file)) => self.log(file, table, given.span()),
+            _ => Err(Mistake::new(Fault::Conflict, given.span(), "a line follows one course", "none, or two")
+                .hint("for example { trace = \"lte\" }, or { log = \"rates.csv\", time = \"1\", rate = \"2\", unit = \"kbit/s\" }")),
+        }
     }
-    let trace = traces.find(&table.trace)?;
-    Ok((trace.mean_rate(), Some(trace)))
+
+    /// The rates of a log, again and again until the end.
+    fn log(
+        &mut self,
+        file: &Spanned<String>,
+        table: &syntax::CourseTable,
+        place: Range<usize>,
+    ) -> Checked<Line> {
+        let missing = |key: &str, example: &str| {
+            Mistake::new(Fault::MissingKey, place.clone(), format!("`{key}` is missing"), "a log needs it")
+                .hint(format!("add {key} = {example}"))
+        };
+        let value = table.rate.as_ref().ok_or_else(|| missing("rate", "\"NAME\", the column of rates"))?;
+        let unit = table.unit.as_ref().ok_or_else(|| missing("unit", "\"kbit/s\", that of the rates"))?;
+        let clock = LogClock { time: &table.time, time_unit: &table.time_unit, interval: &table.interval };
+        let columns = Columns {
+            times: clock.times().ok_or_else(|| missing("time", "\"NAME\", the column of times"))??,
+            value: value.get_ref(),
+            unit: unit_of(unit, logs::rate_unit)?,
+        };
+        let entries = self.traces.log(file, &columns)?;
+        let step = match entries[..] {
+            [.., before, last] if last.at > before.at => last.at.saturating_sub(before.at),
+            _ => Duration::from_secs(1),
+        };
+        let period = entries.last().map_or(step, |last| last.at + step);
+        let mut rates: Vec<LinkChange> = Vec::new();
+        let mut begin = Instant::ZERO;
+        while begin < Instant::ZERO + self.until {
+            for entry in &entries {
+                let change = LinkChange::of_rate(begin + entry.at, Rate::from_bits_per_sec(entry.value));
+                // Of several lines of one time the last holds.
+                if rates.last().is_some_and(|last| last.at == change.at) {
+                    rates.pop();
+                }
+                if rates.last().is_none_or(|last| last.rate != change.rate) {
+                    rates.push(change);
+                }
+            }
+            if rates.len() > MOST_RATES {
+                let what = format!("{} has too many rates for this duration", file.get_ref());
+                return Err(Mistake::new(Fault::Trace, file.span(), what, format!("more than {MOST_RATES}"))
+                    .hint("make a trace of it: tfrc scenario trace"));
+            }
+            begin += period;
+        }
+        let first = if rates.is_empty() { Rate::ZERO } else { rates.remove(0).rate.unwrap_or(Rate::ZERO) };
+        Ok(Line { rate: first, trace: None, rates })
+    }
+
+    fn changes(&self, raw: &[syntax::Change]) -> Checked<Vec<LinkChange>> {
+        let mut list: Vec<LinkChange> = Vec::new();
+        for change in raw {
+            let syntax::Change { at, rate, delay, queue, loss } = change;
+            let time = Instant::ZERO + **at;
+            if list.last().is_some_and(|last| last.at >= time) {
+                return Err(Mistake::new(
+                    Fault::Order,
+                    at.span(),
+                    "the changes of a link must be in the order of time",
+                    "not after the one before",
+                )
+                .hint("sort the list by `at`; several settings of one time go in one entry"));
+            }
+            if rate.is_none() && delay.is_none() && queue.is_none() && loss.is_none() {
+                let what = "nothing changes at this time";
+                return Err(Mistake::new(Fault::MissingKey, at.span(), what, "an entry without a setting")
+                    .hint("add rate, delay, queue or loss"));
+            }
+            let losses = loss.as_ref().map(|loss| all_losses(loss, self.groups)).transpose()?;
+            list.push(LinkChange {
+                at: time,
+                rate: rate.as_deref().copied(),
+                delay: delay.as_deref().copied(),
+                limit: queue.as_ref().map(|limit| limit.0),
+                losses: losses.map(|(first, rest)| std::iter::once(first.into()).chain(rest).collect()),
+            });
+        }
+        Ok(list)
+    }
+}
+
+/// The keys of a log's times.
+pub(super) struct LogClock<'c> {
+    pub(super) time: &'c Option<Spanned<String>>,
+    pub(super) time_unit: &'c Option<Spanned<String>>,
+    pub(super) interval: &'c Option<Spanned<Duration>>,
+}
+
+impl<'c> LogClock<'c> {
+    /// The times of the lines; `None` without any key of them.
+    pub(super) fn times(&self) -> Option<Checked<Times<'c>>> {
+        let conflict = |place: Range<usize>, what: &str| {
+            Mistake::new(Fault::Conflict, place, what.to_owned(), "beside `interval`")
+                .hint("leave one of them out")
+        };
+        Some(match (self.time, self.time_unit, self.interval) {
+            (Some(time), _, Some(_)) => Err(conflict(time.span(), "two kinds of times")),
+            (None, Some(unit), Some(_)) => Err(conflict(unit.span(), "an interval has its own unit")),
+            (Some(name), unit, None) => {
+                let unit = unit.as_ref().map_or(Ok(1.0), |unit| unit_of(unit, logs::time_unit));
+                unit.map(|unit| Times::Column { name: name.get_ref(), unit })
+            }
+            (None, None, Some(step)) => positive_time(step).map(Times::Every),
+            (None, _, None) => return None,
+        })
+    }
+}
+
+/// The value of a unit.
+pub(super) fn unit_of(given: &Spanned<String>, find: fn(&str) -> Result<f64, String>) -> Checked<f64> {
+    find(given.get_ref()).map_err(|hint| {
+        let what = format!("there is no unit `{}` here", given.get_ref());
+        Mistake::new(Fault::Word, given.span(), what, "not understood").hint(hint)
+    })
+}
+
+/// Rates and other changes as one list; of one time they are one change.
+fn merged(rates: &[LinkChange], changes: Vec<LinkChange>) -> Vec<LinkChange> {
+    if rates.is_empty() {
+        return changes;
+    }
+    let mut all: Vec<LinkChange> = rates.iter().cloned().chain(changes).collect();
+    all.sort_by_key(|change| change.at);
+    all.dedup_by(|later, first| {
+        let same = later.at == first.at;
+        if same {
+            let rate = first.rate;
+            *first = std::mem::take(later);
+            first.rate = rate;
+        }
+        same
+    });
+    all
 }
 
 fn reverse(
     given: &Spanned<syntax::Reverse>,
     back: LinkSpec,
-    groups: &[Group],
-    traces: &mut Traces,
+    course: &mut Courses<'_>,
     world: World,
 ) -> Checked<Option<LinkSpec>> {
+    let groups = course.groups;
     match given.get_ref() {
         syntax::Reverse::Word(word) => match word.as_str() {
             "same" => Ok(Some(back)),
@@ -124,13 +300,21 @@ fn reverse(
         syntax::Reverse::Table(table) => {
             let (loss, losses) =
                 table.loss.as_ref().map_or(Ok(Default::default()), |l| all_losses(l, groups))?;
-            let (rate, trace) = match &table.rate {
-                Some(rate) => line(rate, &table.changes, traces)?,
-                None => (back.rate, back.trace.clone()),
+            let line = match &table.rate {
+                Some(rate) => course.line(rate, &table.changes)?,
+                None => Line { rate: back.rate, trace: back.trace.clone(), rates: back.changes.clone() },
             };
+            if !line.rates.is_empty()
+                && let Some(rate) = table.changes.iter().find_map(|change| change.rate.as_ref())
+            {
+                let what = "the way back follows the log of its link";
+                return Err(Mistake::new(Fault::Conflict, rate.span(), what, "beside a log")
+                    .hint("give the way back a `rate` of its own"));
+            }
+            let changes = course.changes(&table.changes)?;
             Ok(Some(LinkSpec {
-                rate,
-                trace,
+                rate: line.rate,
+                trace: line.trace,
                 delay: table.delay.as_deref().map_or(back.delay, |delay| *delay),
                 queue: queue(table.queue.as_ref(), back.queue, world)?,
                 loss,
@@ -138,33 +322,19 @@ fn reverse(
                 markers: markers(&table.marker, groups)?,
                 reorder: table.reorder.as_ref().map_or_else(Reorder::default, reorder),
                 duplicate: table.duplicate.as_deref().map_or(Probability::ZERO, |share| *share),
-                changes: changes(&table.changes)?,
+                changes: merged(&line.rates, changes),
                 ..back
             }))
         }
     }
 }
 
-fn changes(raw: &[syntax::Change]) -> Checked<Vec<RateChange>> {
-    let mut list: Vec<RateChange> = Vec::new();
-    for change in raw {
-        let at = Instant::ZERO + *change.at;
-        if list.last().is_some_and(|last| last.at >= at) {
-            return Err(Mistake::new(
-                Fault::Order,
-                change.at.span(),
-                "the changes of a link must be in the order of time",
-                "not after the one before",
-            )
-            .hint("sort the list by `at`"));
-        }
-        list.push(RateChange { at, rate: *change.rate });
-    }
-    Ok(list)
-}
-
 fn reorder(raw: &syntax::Reorder) -> Reorder {
-    Reorder { share: *raw.share, extra: *raw.extra }
+    Reorder {
+        share: raw.share.as_deref().map_or(Probability::ZERO, |share| *share),
+        scripted: raw.scripted.clone().unwrap_or_default(),
+        extra: *raw.extra,
+    }
 }
 
 /// A queue, `unless` if none is given.
@@ -243,7 +413,11 @@ fn all_losses(given: &Spanned<syntax::Losses>, groups: &[Group]) -> Checked<(Los
 
 fn loss_rule(raw: &syntax::LossRule, place: Range<usize>, groups: &[Group]) -> Checked<LossRule> {
     let at = |time: &Spanned<Duration>| Instant::ZERO + **time;
-    let phase = |p: &syntax::Period| Period { at: at(&p.at), every: NonZeroU64::new(p.every) };
+    let phase = |p: &syntax::Period| Period {
+        at: at(&p.at),
+        every: NonZeroU64::new(p.every),
+        first: p.first.as_ref().and_then(|first| NonZeroU64::new(*first.get_ref())),
+    };
     let step = |s: &syntax::Step| Step { at: at(&s.at), p: *s.p };
     let gilbert = |g: &syntax::Gilbert| Loss::GilbertElliott {
         to_bad: *g.to_bad,

@@ -60,11 +60,13 @@ fn link(spec: &LinkSpec) -> u64 {
         Limit::Ns2Packets(n) | Limit::Packets(n) => n,
         _ => 0,
     };
-    let rate = spec.changes.iter().map(|change| change.rate).fold(spec.rate, tfrc_units::Rate::max);
+    let later = spec.changes.iter();
+    let rate = later.clone().filter_map(|change| change.rate).fold(spec.rate, tfrc_units::Rate::max);
+    let delay = later.filter_map(|change| change.delay).fold(spec.delay, Duration::max);
     let flying = if rate.is_infinite() {
         0
     } else {
-        u64_from_f64(rate.bytes_per_sec() * spec.delay.max(Duration::ZERO).as_secs_f64()) / SMALL_PACKET
+        u64_from_f64(rate.bytes_per_sec() * delay.as_secs_f64()) / SMALL_PACKET
     };
     waiting.saturating_add(flying).saturating_mul(PACKET_BYTES).saturating_add(LINK_BYTES)
 }

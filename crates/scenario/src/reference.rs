@@ -75,8 +75,9 @@ pub fn tables() -> Vec<KeyTable> {
 #[must_use]
 pub fn find(wanted: &str) -> Vec<KeyTable> {
     let wanted = wanted.trim_matches(['[', ']']);
-    let inside =
-        |path: &str| path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let inside = |path: &str| {
+        path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
     tables().into_iter().filter(|table| inside(&table.path)).collect()
 }
 
@@ -87,7 +88,7 @@ impl KeyTable {
         match self.path.as_str() {
             "" => "top of the file".to_owned(),
             "link" | "flow" | "sweep" | "link.marker" => format!("[[{}]]", self.path),
-            path => format!("[{path}]"),
+            path => bracketed(path),
         }
     }
 
@@ -107,6 +108,11 @@ impl KeyTable {
         }
         out
     }
+}
+
+/// A path as the heading of a table, or of a list of tables where there is another table.
+fn bracketed(path: &str) -> String {
+    path.strip_suffix("[]").map_or_else(|| format!("[{path}]"), |list| format!("[[{list}]]"))
 }
 
 impl KeyEntry {
@@ -203,8 +209,15 @@ impl<'s> Walk<'s> {
             table["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mut keys: Vec<(&str, &'s Value)> =
             table["properties"].as_object().into_iter().flatten().map(|(k, v)| (k.as_str(), v)).collect();
-        // Links first: what they hold stands at its first place, and flows have some of it.
-        keys.sort_by_key(|(name, _)| (!required.contains(name), *name != "link"));
+        // Links first: what they hold stands at its first place, and flows, their changes and the
+        // way back have some of it.
+        let again = |name: &str| match name {
+            "link" => 0,
+            "changes" => 2,
+            "reverse" => 3,
+            _ => 1,
+        };
+        keys.sort_by_key(|(name, _)| (!required.contains(name), again(name)));
         for (name, value) in keys {
             let inner = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             let mut forms = Vec::new();
@@ -245,7 +258,8 @@ impl<'s> Walk<'s> {
                     place = Some(path.to_owned());
                 }
                 let place = place.unwrap_or_default();
-                forms.push(Form { written: format!("a table: [{place}]"), about: own_words(own) });
+                let written = format!("a table: {}", bracketed(&place));
+                forms.push(Form { written, about: own_words(own) });
             } else {
                 self.forms(path, definition, own, forms);
             }
@@ -267,7 +281,10 @@ impl<'s> Walk<'s> {
             forms.push(Form { written: format!("\"{word}\""), about });
         } else if let Some(items) = value.get("items") {
             let mut inner = Vec::new();
-            self.forms(path, items, "", &mut inner);
+            // Beside a table of this path.
+            let beside = self.tables.iter().any(|table| table.path == path);
+            let path = if beside { format!("{path}[]") } else { path.to_owned() };
+            self.forms(&path, items, "", &mut inner);
             let kinds: Vec<&str> = inner.iter().map(|form| form.written.as_str()).collect();
             let written = match kinds.as_slice() {
                 [] | ["any value"] => "a list".to_owned(),
@@ -346,9 +363,18 @@ mod tests {
     fn every_key_has_a_meaning_and_a_form() {
         let tables = tables();
         let paths: Vec<&str> = tables.iter().map(|table| table.path.as_str()).collect();
-        for wanted in
-            ["", "link", "link.queue.red", "link.loss.gilbert_elliott", "flow", "flow.tcp", "gateway"]
-        {
+        for wanted in [
+            "",
+            "link",
+            "link.queue.red",
+            "link.loss.gilbert_elliott",
+            "link.changes",
+            "flow",
+            "flow.tcp",
+            "flow.writes",
+            "flow.writes[]",
+            "gateway",
+        ] {
             assert!(paths.contains(&wanted), "{wanted}: {paths:?}");
         }
         for (at, table) in tables.iter().enumerate() {
@@ -370,6 +396,8 @@ mod tests {
     fn a_table_is_found_as_it_is_written() {
         let found: Vec<String> = find("[flow.tcp]").into_iter().map(|table| table.path).collect();
         assert_eq!(found, ["flow.tcp"]);
+        let found: Vec<String> = find("flow.writes").iter().map(KeyTable::heading).collect();
+        assert_eq!(found, ["[flow.writes]", "[[flow.writes]]"]);
         assert!(find("[[flow]]").len() > 3 && find("flo").is_empty());
         let ecn = find("link.queue.codel").remove(0).keys.into_iter().find(|key| key.name == "ecn");
         assert_eq!(ecn.and_then(|key| key.default).as_deref(), Some("off"));

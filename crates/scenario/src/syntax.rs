@@ -73,7 +73,7 @@ pub(super) struct Link {
     pub(super) from: Spanned<String>,
     /// The node where it ends.
     pub(super) to: Spanned<String>,
-    /// Rate, such as "15Mbit/s", or a trace.
+    /// Rate, such as "15Mbit/s", a trace, or a log of rates.
     pub(super) rate: Spanned<LinkRate>,
     /// Propagation delay one way, such as "20ms".
     pub(super) delay: Spanned<Duration>,
@@ -89,7 +89,7 @@ pub(super) struct Link {
     pub(super) reorder: Option<Reorder>,
     /// The share of packets of which a copy arrives, too; none unless given.
     pub(super) duplicate: Option<Spanned<Probability>>,
-    /// Later rates.
+    /// Later settings.
     #[serde(default)]
     pub(super) changes: Vec<Change>,
     /// The way back: "same" (rate, delay and queue, without losses and changes), "none", or a table
@@ -97,41 +97,66 @@ pub(super) struct Link {
     pub(super) reverse: Option<Spanned<Reverse>>,
 }
 
-/// Rate of a link: constant, or by a trace.
+/// Rate of a link: constant, by a trace, or by a log.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum LinkRate {
     /// A constant rate.
     Constant(Rate),
-    /// A delivery trace.
-    Trace(Box<TraceTable>),
+    /// A delivery trace, or a log of rates.
+    Course(Box<CourseTable>),
 }
 
-/// A delivery trace in mahimahi's format.
+/// A delivery trace in mahimahi's format, or a log: a table of times and rates.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TraceTable {
+pub(super) struct CourseTable {
     /// One of the program's ("cable", "lte", "satellite", "wifi"), or a file next to the scenario:
     /// a name with a dot or a slash.
-    pub(super) trace: Spanned<String>,
+    pub(super) trace: Option<Spanned<String>>,
+    /// A file next to the scenario with a line for each rate: columns apart by commas, semicolons,
+    /// tabs or spaces. A rate holds until the next line, the last as long as the one before it;
+    /// then the log begins again.
+    pub(super) log: Option<Spanned<String>>,
+    /// The column of times in a log: its name in the first line, or its number from 1. Numbers,
+    /// dates with a time of day, or times of day; the first is time zero.
+    pub(super) time: Option<Spanned<String>>,
+    /// The unit of the times of a log that are numbers: "s", "ms", "us", "ns" or "min"; "s" unless
+    /// given.
+    pub(super) time_unit: Option<Spanned<String>>,
+    /// In place of `time`: the time between two lines of a log.
+    pub(super) interval: Option<Spanned<Duration>>,
+    /// The column of rates in a log: its name, or its number.
+    pub(super) rate: Option<Spanned<String>>,
+    /// The unit of the rates of a log: "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "B/s", "kB/s", "MB/s"
+    /// or "GB/s".
+    pub(super) unit: Option<Spanned<String>>,
 }
 
-/// A later rate of a link.
+/// Later settings of a link, all from one time on; those that are left out stay.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
     /// From when on.
     pub(super) at: Spanned<Duration>,
-    /// The rate.
-    pub(super) rate: Spanned<Rate>,
+    /// The rate of every transmission that begins later.
+    pub(super) rate: Option<Spanned<Rate>>,
+    /// The propagation delay of every packet that leaves the line later. None overtakes another.
+    pub(super) delay: Option<Spanned<Duration>>,
+    /// The limit of a drop-tail queue. Packets that wait stay.
+    pub(super) queue: Option<Spanned<QueueLimit>>,
+    /// The losses, in place of all that the link had.
+    pub(super) loss: Option<Spanned<Losses>>,
 }
 
 /// Packets that are late.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reorder {
-    /// Their share.
-    pub(super) share: Spanned<Probability>,
+    /// Their share; none unless given.
+    pub(super) share: Option<Spanned<Probability>>,
+    /// Besides these packets, counted from 1 among those that reach the far end.
+    pub(super) scripted: Option<Vec<u64>>,
     /// By how much they are late.
     pub(super) extra: Spanned<Duration>,
 }
@@ -150,7 +175,7 @@ pub(super) enum Reverse {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReverseTable {
-    /// Rate, or a trace.
+    /// Rate, a trace, or a log of rates.
     pub(super) rate: Option<Spanned<LinkRate>>,
     /// Propagation delay.
     pub(super) delay: Option<Spanned<Duration>>,
@@ -165,7 +190,7 @@ pub(super) struct ReverseTable {
     pub(super) reorder: Option<Reorder>,
     /// Copies.
     pub(super) duplicate: Option<Spanned<Probability>>,
-    /// Later rates.
+    /// Later settings.
     #[serde(default)]
     pub(super) changes: Vec<Change>,
 }
@@ -260,6 +285,9 @@ pub(super) struct Period {
     pub(super) at: Spanned<Duration>,
     /// The last packet of each `every` is lost; 0 for none.
     pub(super) every: u64,
+    /// The first packet that is lost, counted from 1 at `at`; that of `every` unless given. The
+    /// next ones follow `every` packets apart.
+    pub(super) first: Option<Spanned<u64>>,
 }
 
 /// A step of a loss probability.
@@ -362,8 +390,13 @@ pub(super) struct Flow {
     pub(super) interval: Option<Spanned<Duration>>,
     /// The congestion control of a `custom` flow: its name in the program that runs the file.
     pub(super) controller: Option<Spanned<String>>,
-    /// Data that a TCP or a `custom` flow sends in all; without end unless given.
+    /// Data that the flow sends in all; without end unless given.
     pub(super) transfer: Option<Spanned<Bytes>>,
+    /// The times of a run in which the application has something to send; always unless given.
+    pub(super) active: Option<Spanned<Vec<Spanned<Span>>>>,
+    /// The data that the application writes: a list, or a file with a line for each. What may not
+    /// be sent at once waits.
+    pub(super) writes: Option<Spanned<Writes>>,
     /// A TCP sends later by a random time up to this, or both hosts of any flow act as late as
     /// measured ones; it breaks up phase effects; none unless given.
     pub(super) overhead: Option<Spanned<Overhead>>,
@@ -385,6 +418,56 @@ pub(super) struct Flow {
     pub(super) tcp: Option<Table<Tcp>>,
     /// The sessions.
     pub(super) web: Option<Table<WebTraffic>>,
+}
+
+/// A span of time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Span {
+    /// Its beginning, a time of the run.
+    pub(super) from: Spanned<Duration>,
+    /// Its end.
+    pub(super) to: Spanned<Duration>,
+}
+
+/// Data that an application writes: a list, or a file.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Writes {
+    /// A file with a line for each.
+    File(Box<WritesTable>),
+    /// One at each of these times.
+    List(Vec<Spanned<Write>>),
+}
+
+/// Data that an application writes at one time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Write {
+    /// The time of the run; data of a time before the flow's start is there at its start.
+    pub(super) at: Spanned<Duration>,
+    /// The data, such as "30kB".
+    pub(super) bytes: Spanned<Bytes>,
+}
+
+/// A file of writes, such as the frames of a video.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WritesTable {
+    /// A file next to the scenario with a line for each write: columns apart by commas,
+    /// semicolons, tabs or spaces. Lines of zero bytes write nothing.
+    pub(super) file: Spanned<String>,
+    /// The column of times: its name in the first line, or its number from 1. The first line is
+    /// written at the start of the flow.
+    pub(super) time: Option<Spanned<String>>,
+    /// The unit of times that are numbers: "s", "ms", "us", "ns" or "min"; "s" unless given.
+    pub(super) time_unit: Option<Spanned<String>>,
+    /// In place of `time`: the time between two lines, such as "40ms".
+    pub(super) interval: Option<Spanned<Duration>>,
+    /// The column of sizes: its name, or its number.
+    pub(super) bytes: Spanned<String>,
+    /// The unit of sizes: "B", "kB", "MB", "bit" or "kbit"; "B" unless given.
+    pub(super) unit: Option<Spanned<String>>,
 }
 
 /// Time that hosts take: the greatest of a TCP sender, or a measured host.
@@ -494,6 +577,15 @@ impl Names {
     }
 }
 
+/// A text where none may stand.
+enum Never {}
+
+impl<'de> Deserialize<'de> for Never {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(de::Error::custom("neither a list nor a table: for example [{ at = \"1s\", bytes = \"30kB\" }]"))
+    }
+}
+
 /// A type that stands as text, as a table or as a list: which, and what to make of each.
 macro_rules! either {
     ($type:ident, $expecting:literal, $word:ty => $of_word:expr $(, table $table:ty => $of_table:expr)? $(, list $item:ty => $of_list:expr)?) => {
@@ -542,7 +634,11 @@ either!(Queue, "a limit such as \"25p\" or a table such as { red = { limit = \"1
     table QueueTable => |t| Queue::Table(Box::new(t)));
 either!(LinkRate, "a rate such as \"15Mbit/s\" or a trace such as { trace = \"lte\" }",
     Rate => LinkRate::Constant,
-    table TraceTable => |t| LinkRate::Trace(Box::new(t)));
+    table CourseTable => |t| LinkRate::Course(Box::new(t)));
+either!(Writes, "a list such as [{ at = \"1s\", bytes = \"30kB\" }] or a table such as { file = \"frames.csv\", \
+    interval = \"40ms\", bytes = \"1\" }",
+    Never => |never| match never {},
+    table WritesTable => |t| Writes::File(Box::new(t)), list Spanned<Write> => Writes::List);
 either!(Losses, "a probability such as \"1%\" or a table such as { bernoulli = \"1%\" }",
     Probability => Losses::Share,
     table LossRule => |t| Losses::One(Box::new(t)), list Spanned<LossRule> => Losses::Several);

@@ -74,7 +74,7 @@ impl Tabular for Tcp {
         settings.segment = settings.segment.max(1);
         keys.written_as::<PacketBytes, _>("header", "", &mut settings.header);
         keys.number("window", "a number of segments", &mut settings.window);
-        fields!(keys, study, [option_bytes, initial_window, fast_convergence]);
+        fields!(keys, study, [option_bytes, initial_window, fast_convergence, reno_region, after_idle]);
         if stack == Stack::Rfc {
             let acks = "a number of acknowledgements, such as 3";
             keys.number("dup_threshold", acks, &mut study.dup_threshold);

@@ -299,3 +299,41 @@ fn hosts_are_late_under_any_flow() {
     }
     assert!(Scenario::parse("late.toml", &text("tcp", "another-vm")).is_err());
 }
+
+/// The marks « and » stand around the place of each mistake.
+#[test]
+fn mistakes_of_what_changes_have_their_place() {
+    for (link, flow) in [
+        ("changes = [{ at = «\"1s\"» }]", ""),
+        ("changes = [{ at = \"2s\", delay = \"1ms\" }, { at = «\"2s\"», queue = \"9p\" }]", ""),
+        ("queue = «{ codel = { limit = \"9p\" } }»\nchanges = [{ at = \"1s\", queue = \"9p\" }]", ""),
+        ("changes = [{ at = \"1s\", loss = «\"120%\"» }]", ""),
+        ("changes = [{ at = \"1s\", delay = «-5» }]", ""),
+        ("", "active = «[]»"),
+        ("", "active = [{ from = \"1s\", to = \"4s\" }, «{ from = \"2s\", to = \"5s\" }»]"),
+        ("", "writes = «[]»"),
+        ("", "writes = [{ at = \"2s\", bytes = \"1B\" }, «{ at = \"1s\", bytes = \"1B\" }»]"),
+        ("", "writes = [{ at = \"2s\", bytes = «\"many\"» }]"),
+        ("", "writes = «{ file = \"none.csv\", bytes = \"1\" }»"),
+        ("", "writes = { file = «\"none.csv\"», interval = \"40ms\", bytes = \"1\" }"),
+        ("", "writes = { file = \"none.csv\", interval = «\"0s\"», bytes = \"1\" }"),
+        ("", "writes = { file = \"none.csv\", interval = \"1s\", bytes = \"1\", unit = «\"MiB\"» }"),
+        ("", "transfer = «\"0B\"»"),
+        ("", "transfer = «\"9kB\"»\nwrites = [{ at = \"2s\", bytes = \"1B\" }]"),
+        ("", "active = «[{ from = \"1s\", to = \"4s\" }]»\nwrites = [{ at = \"2s\", bytes = \"1B\" }]"),
+    ] {
+        let marked = format!(
+            "duration = \"60s\"\nnodes = [\"near\", \"far\"]\n\n[[link]]\nfrom = \"near\"\nto = \"far\"\n\
+             rate = \"2Mbit/s\"\ndelay = \"20ms\"\n{link}\n\n[[flow]]\nkind = \"tfrc\"\nfrom = \"near\"\n\
+             to = \"far\"\n{flow}\n"
+        );
+        let begin = marked.find('«').expect("a mark");
+        let end = marked.find('»').expect("a mark") - '«'.len_utf8();
+        let text = marked.replace(['«', '»'], "");
+        let error = Document::new("file.toml".to_owned(), text.as_str()).plan().unwrap_err();
+        let ScenarioError::Invalid(invalid) = &error else { panic!("{marked}: {error}") };
+        let place = invalid.place.offset()..invalid.place.offset() + invalid.place.len();
+        assert_eq!(text.get(place), text.get(begin..end), "{link} {flow}: {}", picture(&error));
+        assert!(invalid.hint.is_some(), "{link} {flow} has no hint");
+    }
+}

@@ -1,4 +1,4 @@
-//! Delivery traces by name: the program's own, and files next to a scenario.
+//! Traces and logs by name: the program's own traces, and files next to a scenario.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tfrc_sim::link::DeliveryTrace;
+use tfrc_units::hash::fnv1a;
 
 use super::check::Checked;
 use super::error::{Fault, Mistake};
+use super::logs::{self, Columns, Entry, LogError};
 use super::suggest;
 use super::syntax::Spanned;
 
@@ -26,11 +28,12 @@ pub(super) struct Traces {
     /// The folder of the scenario.
     folder: PathBuf,
     read: BTreeMap<String, Arc<DeliveryTrace>>,
+    logs: BTreeMap<String, Arc<str>>,
 }
 
 impl Traces {
     pub(super) fn beside(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), read: BTreeMap::new() }
+        Self { folder: folder.to_owned(), read: BTreeMap::new(), logs: BTreeMap::new() }
     }
 
     /// The trace of a name: a file if the name has a dot or a slash, else one of the program's.
@@ -40,11 +43,7 @@ impl Traces {
             return Ok(Arc::clone(known));
         }
         let text = if written.contains(['.', '/', '\\']) {
-            self.load(written).map_err(|error| {
-                let what = format!("the trace `{written}` cannot be read: {error}");
-                Mistake::new(Fault::Trace, name.span(), what, "this file")
-                    .hint("the path is taken from the folder of the scenario")
-            })?
+            self.load(written).map_err(|error| unreadable(name, "trace", &error))?
         } else {
             let own = OWN.iter().find(|(own, _)| own == written);
             own.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
@@ -58,14 +57,46 @@ impl Traces {
         let trace = DeliveryTrace::parse(&text).map_err(|error| {
             let whole = error.to_string();
             let (what, remedy) = whole.rsplit_once(": ").unwrap_or((&whole, ""));
-            Mistake::new(Fault::Trace, name.span(), format!("{written}, {what}"), "this trace").hint(remedy)
+            let is_table = text.lines().next().is_some_and(|line| line.contains([',', ';', '\t']));
+            let log = "a table of times and rates is a log: { log = …, time = …, rate = …, unit = … }";
+            let hint = if is_table { log } else { remedy };
+            Mistake::new(Fault::Trace, name.span(), format!("{written}, {what}"), "this trace").hint(hint)
         })?;
         let trace = Arc::new(trace);
         self.read.insert(written.clone(), Arc::clone(&trace));
         Ok(trace)
     }
 
+    /// The entries of a log next to the scenario.
+    pub(super) fn log(&mut self, file: &Spanned<String>, columns: &Columns<'_>) -> Checked<Vec<Entry>> {
+        let written = file.get_ref();
+        let text = match self.logs.get(written) {
+            Some(text) => Arc::clone(text),
+            None => {
+                let text: Arc<str> =
+                    self.load(written).map_err(|error| unreadable(file, "log", &error))?.into();
+                self.logs.insert(written.clone(), Arc::clone(&text));
+                text
+            }
+        };
+        logs::read(&text, columns, &|_, _| Ok(true)).map_err(|LogError { line, what, hint }| {
+            let what = format!("{written}, line {line}: {what}");
+            Mistake::new(Fault::Trace, file.span(), what, "this log").hint(hint)
+        })
+    }
+
+    /// A hash of each log that was read, in the order of their names.
+    pub(super) fn log_fingerprints(&self) -> impl Iterator<Item = u64> {
+        self.logs.values().map(|text| fnv1a(text.as_bytes()))
+    }
+
     fn load(&self, written: &str) -> io::Result<String> {
         super::files::read_trace(&self.folder.join(written))
     }
+}
+
+fn unreadable(name: &Spanned<String>, kind: &str, error: &io::Error) -> Mistake {
+    let what = format!("the {kind} `{}` cannot be read: {error}", name.get_ref());
+    Mistake::new(Fault::Trace, name.span(), what, "this file")
+        .hint("the path is taken from the folder of the scenario")
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use tfrc_scenario::{FlowKind, Pace, Scenario, World};
 use tfrc_sim::loss::Loss;
-use tfrc_sim::network::RateChange;
+use tfrc_sim::network::LinkChange;
 use tfrc_sim::queue::{Limit, Queue};
 use tfrc_sim::traffic::Distribution;
 use tfrc_sim::{LinkSpec, Seed};
@@ -124,10 +124,7 @@ fn every_key_is_read() {
     let at = |s| Instant::ZERO + Duration::from_secs(s);
     assert_eq!(
         there.changes,
-        [
-            RateChange { at: at(10), rate: Rate::from_bits_per_sec(1e6) },
-            RateChange { at: at(20), rate: Rate::ZERO }
-        ]
+        [LinkChange::of_rate(at(10), Rate::from_bits_per_sec(1e6)), LinkChange::of_rate(at(20), Rate::ZERO)]
     );
     assert_eq!((reverse.from, reverse.to), (there.to, there.from));
     assert_eq!((reverse.rate, reverse.delay), (Rate::from_bits_per_sec(128e3), Duration::from_millis(20)));
@@ -220,4 +217,146 @@ complaints! {
 fn a_file_that_is_not_there() {
     let error = Scenario::load(Path::new("no/such/file.toml"), World::Links).unwrap_err();
     assert_eq!(error.to_string(), "cannot read no/such/file.toml");
+}
+
+/// A file of a scenario and a log next to it.
+fn with_log(log: &str, text: &str) -> Result<Scenario, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("log.csv"), log).expect("written");
+    let path = folder.path().join("scenario.toml");
+    fs::write(&path, text).expect("written");
+    Scenario::load(&path, World::Simulated).map_err(|error| format!("{:?}", miette::Report::new(error)))
+}
+
+const LOG_RATE: &str =
+    "{ log = \"log.csv\", time = \"Timestamp\", rate = \"DL_bitrate\", unit = \"kbit/s\" }";
+
+#[test]
+fn a_log_gives_the_rates_of_a_link_again_and_again() {
+    let log = "Timestamp,DL_bitrate,UL_bitrate\n0,72,20\n1,24100,310\n2,0,0\n3,51000,400\n";
+    let text = with("\"2Mbit/s\"", LOG_RATE).replace("60s", "6s");
+    let scenario = with_log(log, &text).expect("a right file");
+    for link in links(&scenario) {
+        assert_eq!((link.rate, link.changes.len()), (Rate::from_bits_per_sec(72e3), 7));
+        let rates = [24.1e6, 0.0, 51e6, 72e3, 24.1e6, 0.0, 51e6].map(Rate::from_bits_per_sec);
+        for ((change, rate), s) in link.changes.iter().zip(rates).zip(1..) {
+            assert_eq!(*change, LinkChange::of_rate(Instant::ZERO + Duration::from_secs(s), rate));
+        }
+    }
+    for (from, to, fault) in [
+        ("time = \"Timestamp\", ", "", "`time` is missing"),
+        ("unit = \"kbit/s\"", "unit = \"kbps\"", "there is no unit `kbps`"),
+        ("DL_bitrate", "down", "there is no column `down`"),
+        ("log.csv", "none.csv", "cannot be read"),
+        (LOG_RATE, "{ trace = \"./log.csv\" }", "is a log: { log ="),
+        ("log.csv", "/dev/zero", "it is not a file"),
+        (
+            "delay = ",
+            "changes = [{ at = \"1s\", rate = \"1Mbit/s\" }]\ndelay = ",
+            "has every rate of its link",
+        ),
+    ] {
+        let complaint = with_log(log, &text.replace(from, to)).expect_err(fault);
+        assert!(complaint.contains(fault), "{complaint}");
+    }
+}
+
+#[test]
+fn a_change_sets_everything_at_one_time() {
+    let changes =
+        "changes = [{ at = \"10s\", rate = \"1Mbit/s\", delay = \"90ms\", queue = \"9p\", loss = \"100%\" }]";
+    let scenario = read(&with("queue = \"25p\"", &format!("queue = \"25p\"\n{changes}")));
+    let change = LinkChange {
+        at: Instant::ZERO + Duration::from_secs(10),
+        rate: Some(Rate::from_bits_per_sec(1e6)),
+        delay: Some(Duration::from_millis(90)),
+        limit: Some(Limit::Packets(9)),
+        losses: Some(vec![Loss::Bernoulli(Probability::ONE).into()]),
+    };
+    let [there, back] = &links(&scenario)[..] else { panic!("two links") };
+    assert_eq!((&there.changes[..], back.changes.len()), (&[change][..], 0));
+    for (entry, fault) in [
+        ("{ at = \"10s\" }", "nothing changes at this time"),
+        ("{ at = \"10s\", queue = { codel = { limit = \"9p\" } } }", "limit"),
+        ("{ at = \"10s\", delay = 5 }", "no unit"),
+    ] {
+        let text = with("queue = \"25p\"", &format!("queue = \"25p\"\nchanges = [{entry}]"));
+        assert!(complaint(&text).contains(fault), "{}", complaint(&text));
+    }
+    let codel = "queue = { codel = { limit = \"9p\" } }\nchanges = [{ at = \"1s\", queue = \"9p\" }]";
+    let refused = complaint(&with("queue = \"25p\"", codel));
+    assert!(refused.contains("is not drop-tail"), "{refused}");
+}
+
+#[test]
+fn every_kind_has_a_timetable_or_says_why_not() {
+    let of = |kind: &str, keys: &str| with("kind = \"tfrc\"", &format!("kind = \"{kind}\"\n{keys}"));
+    let active = "active = [{ from = \"1s\", to = \"2s\" }, { from = \"4s\", to = \"5s\" }]";
+    let writes = "writes = [{ at = \"1s\", bytes = \"3kB\" }, { at = \"1s\", bytes = \"1B\" }]";
+    for kind in ["tfrc", "tfrc-sp", "dccp", "dccp-sp", "tcp", "cbr", "onoff", "ping"] {
+        let more = match kind {
+            "cbr" => "\nrate = \"1Mbit/s\"",
+            "onoff" => "\nrate = \"1Mbit/s\"\non = \"1s\"\noff = \"1s\"",
+            _ => "",
+        };
+        let [flow] = &read(&of(kind, &format!("transfer = \"9kB\"{more}"))).flows[..] else {
+            panic!("{kind}")
+        };
+        assert_eq!(flow.timetable.total(), Some(9000), "{kind}");
+        let given = of(kind, &format!("{active}{more}"));
+        match kind {
+            "onoff" => assert!(complaint(&given).contains("stand beside given times")),
+            _ => assert!(!read(&given).flows[0].timetable.is_endless()),
+        }
+        let given = of(kind, &format!("{writes}{more}"));
+        match kind {
+            "onoff" | "ping" => assert!(complaint(&given).contains("does nothing in a flow of kind")),
+            _ => assert_eq!(read(&given).flows[0].timetable.total(), Some(3001), "{kind}"),
+        }
+    }
+    for key in [active, writes, "transfer = \"1B\""] {
+        assert!(complaint(&of("web", key)).contains("does nothing in a flow of kind `web`"));
+    }
+    for (keys, fault) in [
+        ("active = []", "never active"),
+        ("writes = []", "nothing is written"),
+        ("writes = \"9kB\"", "neither a list nor a table"),
+        ("transfer = \"0B\"", "no end"),
+        ("active = [{ from = \"2s\", to = \"1s\" }]", "must follow each other"),
+        (
+            "active = [{ from = \"1s\", to = \"3s\" }, { from = \"2s\", to = \"4s\" }]",
+            "must follow each other",
+        ),
+        ("writes = [{ at = \"2s\", bytes = \"1B\" }, { at = \"1s\", bytes = \"1B\" }]", "order of time"),
+        (&format!("{active}\n{writes}"), "`writes` says when"),
+        (&format!("transfer = \"1kB\"\n{writes}"), "all times and sizes"),
+        (&format!("packets_per_second = 50\n{writes}"), "all times and sizes"),
+    ] {
+        assert!(complaint(&of("tfrc", keys)).contains(fault), "{keys}: {}", complaint(&of("tfrc", keys)));
+    }
+}
+
+#[test]
+fn frames_of_a_file_are_written_from_the_start_of_the_flow() {
+    let writes = "writes = { file = \"log.csv\", interval = \"40ms\", bytes = \"2\" }\nstart = \"5s\"";
+    let text = with("kind = \"tfrc\"", &format!("kind = \"tcp\"\n{writes}"));
+    let scenario = with_log("I 9000\nP 1200\nP 0\nP 800\n", &text).expect("a right file");
+    let start = Instant::ZERO + Duration::from_secs(5);
+    let table = scenario.flows[0].timetable.starting(start);
+    let at = |ms| table.at(start + Duration::from_millis(ms));
+    assert_eq!((at(0).bytes, at(40).bytes, at(119).bytes, at(120).bytes), (9000, 10_200, 10_200, 11_000));
+    assert_eq!((at(40).next, at(120).next), (Some(start + Duration::from_millis(120)), None));
+}
+
+#[test]
+fn ns2_brings_the_sizes_of_its_packets() {
+    let sizes =
+        |keys: &str| match &read(&with("kind = \"tfrc\"", &format!("kind = \"tfrc\"\n{keys}"))).flows[0].kind
+        {
+            FlowKind::Tfrc(flow) => (flow.segment, flow.header),
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(sizes("tfrc = { revision = \"ns2\" }"), (1000, 32));
+    assert_eq!(sizes("segment = \"960B\"\ntfrc = { revision = \"ns2\" }"), (960, 32));
+    assert_eq!(sizes("tfrc = { revision = \"rfc3448\" }"), (1460, 44));
 }

@@ -32,7 +32,7 @@ pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
 pub use reproduce::{ReproduceArgs, WorldArg};
-pub use scenario::{ScenarioArgs, ScenarioCommand};
+pub use scenario::{ScenarioArgs, ScenarioCommand, TraceArgs};
 pub use schema::SchemaArgs;
 pub use send::SendArgs;
 pub use sim::SimArgs;

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tfrc_units::Duration;
 
 use super::output::JsonArgs;
+use super::values;
 
 /// Arguments of `tfrc scenario`: the built-in scenarios.
 #[derive(Debug, Args)]
@@ -48,10 +50,44 @@ pub enum ScenarioCommand {
         /// Its name
         name: String,
     },
+    /// Make a delivery trace (mahimahi's format) of a log of rates, or of a recording
+    #[command(after_help = "Examples:\n  \
+        tfrc scenario trace 5g.csv --time Timestamp --rate DL_bitrate --unit kbit/s > 5g.trace\n  \
+        tfrc scenario trace series.csv --only flow=tcp-1 --time t_s --rate goodput_bps > tcp.trace\n\n\
+        series.csv is what --series of sim and emu writes. A scenario takes the trace as \
+        rate = { trace = \"5g.trace\" }, and a log also as it is (docs/scenarios.md).")]
+    Trace(TraceArgs),
     /// Write a commented scenario to start from
     New {
         /// The file, which must not exist; standard output without one
         #[arg(value_name = "FILE.toml")]
         file: Option<PathBuf>,
     },
+}
+
+/// Arguments of `tfrc scenario trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The log: columns apart by commas, semicolons, tabs or spaces
+    #[arg(value_name = "FILE")]
+    pub log: PathBuf,
+    /// The column of times: its name in the first line, or its number from 1
+    #[arg(long, value_name = "COLUMN", required_unless_present = "interval", conflicts_with = "interval")]
+    pub time: Option<String>,
+    /// The unit of times that are numbers: s, ms, us, ns, min
+    #[arg(long, value_name = "UNIT", default_value = "s")]
+    pub time_unit: String,
+    /// In place of --time: the time between two lines
+    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
+    pub interval: Option<Duration>,
+    /// The column of rates
+    #[arg(long, value_name = "COLUMN")]
+    pub rate: String,
+    /// The unit of the rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s, GB/s; bit/s for a
+    /// column whose name ends with _bps
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<String>,
+    /// Only lines with this value in a column; may be given several times
+    #[arg(long, value_name = "COLUMN=VALUE")]
+    pub only: Vec<String>,
 }

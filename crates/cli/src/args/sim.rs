@@ -42,7 +42,7 @@ pub struct SimArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub pcap: Option<PathBuf>,
     /// Write what happens to each packet of every flow on every link, a line each
-    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["shard", "pcap", "cache"])]
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["shard", "cache"])]
     pub packets: Option<PathBuf>,
     /// Write a page with charts of every flow and link; of several runs, one with the means of each
     /// point and their 95 % intervals

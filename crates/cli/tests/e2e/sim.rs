@@ -231,6 +231,123 @@ fn a_simulated_dccp_flow_opens_in_tshark() {
     assert!(fields("tcp.analysis.lost_segment") * 10 < fields("tcp"));
 }
 
+/// A capture of TCPs is what kernels would have sent: Wireshark has nothing to say but of losses,
+/// which the file of packets has too.
+#[test]
+fn a_simulated_tcp_opens_in_tshark() {
+    let place = Place::new();
+    let (capture, packets) = (place.file("tcp.pcap"), place.file("packets.csv"));
+    // The first segment is lost, so that acknowledgements echo the stamp of the SYN.
+    for (name, loss, lost) in [("none.toml", "", 0), ("two.toml", "loss = { scripted = [2, 30] }\n", 2)] {
+        let scenario = place.write(
+            name,
+            &format!(
+                "duration = '9s'\nnodes = ['a', 'b']\n\
+                 [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '10Mbit/s'\ndelay = '20ms'\n\
+                 queue = '200p'\n{loss}\
+                 [[flow]]\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\nstart = '1s'\ntransfer = '300kB'\n\
+                 tcp = {{ settings = 'linux', variant = 'sack' }}\n"
+            ),
+        );
+        right(&["sim", &scenario, "--pcap", &capture, "--packets", &packets]);
+        let losses = std::fs::read_to_string(&packets).expect("written");
+        assert_eq!(losses.lines().filter(|line| line.split(',').nth(1) == Some("lost")).count(), lost);
+        let mut tshark = other("tshark");
+        tshark.args(["-r", &capture, "-o", "tcp.check_checksum:TRUE", "-T", "fields", "-E", "separator=,"]);
+        tshark.args(["-E", "occurrence=f"]);
+        for field in [
+            "tcp.srcport",
+            "tcp.flags.syn",
+            "tcp.len",
+            "tcp.options.mss_val",
+            "tcp.options.wscale.shift",
+            "tcp.options.timestamp.tsval",
+            "tcp.options.timestamp.tsecr",
+            "tcp.checksum.status",
+            "tcp.analysis.flags",
+            "tcp.analysis.retransmission",
+            "tcp.analysis.duplicate_ack",
+            "tcp.analysis.window_update",
+        ] {
+            tshark.args(["-e", field]);
+        }
+        let table = Program::start(tshark).succeed();
+        let (mut bytes, mut again, mut opened, mut stamps) = (0, 0, 0, [vec![], vec![]]);
+        for line in table.text().lines() {
+            let [port, syn, len, mss, scale, stamp, echo, checksum, flags, sent_again, duplicate, update] =
+                line.split(',').collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("{line}"));
+            let (from, to) = if port == "5001" { (1, 0) } else { (0, 1) };
+            // Data are not in the file, so that their checksum cannot be looked at (2).
+            assert!(checksum == "1" || (checksum == "2" && len != "0"), "{line}");
+            let len: u64 = len.parse().expect(line);
+            assert!(from == 0 || len == 0, "data that nobody sent: {line}");
+            if matches!(syn, "1" | "True") {
+                opened += 1;
+                assert_eq!((len, mss), (0, "1460"), "{line}");
+                assert!(!scale.is_empty(), "{line}");
+            } else {
+                assert!(stamps[to].iter().any(|seen| seen == echo), "an echo of nothing: {line}");
+            }
+            stamps[from].push(stamp.to_owned());
+            let is_again = !sent_again.is_empty();
+            // The window of a SYN has no scale, so that the next one is an update.
+            assert!(flags.is_empty() || is_again || !(duplicate.is_empty() && update.is_empty()), "{line}");
+            again += usize::from(is_again);
+            bytes += if is_again { 0 } else { len };
+        }
+        assert_eq!((opened, bytes, again), (2, 300_000, lost), "{loss}");
+    }
+}
+
+/// A log as it is and the trace of it carry the same; a recording becomes a trace, too.
+#[test]
+fn a_log_becomes_a_trace() {
+    let place = Place::new();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/5g/drive.csv");
+    let log = log.to_str().expect("text");
+    std::fs::copy(log, place.file("drive.csv")).expect("copied");
+    let columns = ["--time", "second", "--rate", "mbps", "--unit", "Mbit/s"];
+    let trace = right(&[&["scenario", "trace", log][..], &columns].concat());
+    // 6891.177 Mbit of the file in a minute, 1504 bytes an opportunity.
+    let times: Vec<u64> = trace.text().lines().map(|line| line.parse().expect(line)).collect();
+    assert!(times.is_sorted());
+    assert_eq!((times.len(), times.last()), (572_737, Some(&60_000)));
+    place.write("drive.trace", trace.text());
+    let series = place.file("series.csv");
+    let goodput = |name: &str, rate: &str| {
+        let scenario = place.write(
+            name,
+            &format!(
+                "duration = '60s'\nnodes = ['a', 'b']\n\
+                 [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = {rate}\ndelay = '20ms'\n\
+                 queue = '200p'\nreverse = {{ rate = '10Mbit/s' }}\n\
+                 [[flow]]\nname = 'all'\nkind = 'cbr'\nrate = '20Mbit/s'\nfrom = 'a'\nto = 'b'\n"
+            ),
+        );
+        let json: serde_json::Value = right(&["sim", &scenario, "--json", "--series", &series]).json();
+        json["flows"][0]["goodput_bps"].as_f64().expect("a number")
+    };
+    let by_log =
+        goodput("log.toml", "{ log = 'drive.csv', time = 'second', rate = 'mbps', unit = 'Mbit/s' }");
+    let by_trace = goodput("trace.toml", "{ trace = 'drive.trace' }");
+    // Both lose what the seconds of less than 20 Mbit/s do not carry.
+    assert!((by_log / by_trace - 1.0).abs() < 0.002 && (18.5e6..19.5e6).contains(&by_log), "{by_log}");
+    let columns = ["--only", "flow=all", "--time", "t_s", "--rate", "goodput_bps"];
+    let recorded = right(&[&["scenario", "trace", &series][..], &columns].concat());
+    let carried = u32::try_from(recorded.text().lines().count()).expect("few");
+    let carried = f64::from(carried) * 1504.0 * 8.0 / 60.0;
+    assert!((carried / by_trace - 1.0).abs() < 0.002, "{carried} {by_trace}");
+    for (rate, unit, fault) in [
+        ("mbit", "Mbit/s", "there is no column `mbit`"),
+        ("mbps", "mbps", "there is no unit `mbps`"),
+        ("mbps", "", "there is no unit ``"),
+    ] {
+        let refused = run(["scenario", "trace", log, "--time", "second", "--rate", rate, "--unit", unit]);
+        assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(fault), "{}", refused.stderr);
+    }
+}
+
 /// Each packet of the file is where its way says, and no event is missing.
 #[test]
 fn packets_of_a_run_as_csv() {

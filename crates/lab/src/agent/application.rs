@@ -1,6 +1,7 @@
 //! Data that an application gives a flow to send.
 
 use tfrc_sim::Stream;
+use tfrc_sim::traffic::Timetable;
 use tfrc_units::{Duration, Instant, saturating, u64_from_f64};
 
 use tfrc_scenario::{Application, Backlog, Pace};
@@ -9,6 +10,9 @@ use tfrc_scenario::{Application, Backlog, Pace};
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     application: Application,
+    timetable: Timetable,
+    /// Bytes taken so far.
+    taken: u64,
     /// Bytes of a packet where sizes do not differ.
     segment: u32,
     start: Instant,
@@ -21,16 +25,44 @@ pub(crate) struct Source {
 
 impl Source {
     /// `stream` draws phases and sizes.
-    pub(crate) fn new(application: Application, segment: u32, start: Instant, mut stream: Stream) -> Self {
+    pub(crate) fn new(
+        application: Application,
+        timetable: Timetable,
+        segment: u32,
+        start: Instant,
+        mut stream: Stream,
+    ) -> Self {
         let end = match application.phases {
             None => Instant::from_nanos(u64::MAX),
             Some(phases) => start + Duration::from_secs_f64(phases.on.sample(&mut stream)),
         };
-        Self { application, segment, start, next: start, phase: (start, end), stream }
+        let (next, phase) = (start, (start, end));
+        Self { application, timetable, taken: 0, segment, start, next, phase, stream }
     }
 
-    /// When the next packet is there: at `now` or later.
-    pub(crate) fn next(&mut self, now: Instant) -> Instant {
+    /// When the next packet is there: at `now` or later; `None` if none ever is.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Instant> {
+        let mut at = self.in_pace(now);
+        if self.timetable.is_endless() {
+            return Some(at);
+        }
+        loop {
+            let supply = self.timetable.at(at);
+            if supply.left(self.taken) > 0 {
+                return Some(at);
+            }
+            at = self.in_pace(supply.next?);
+        }
+    }
+
+    /// Bytes that the application will have given in all, if they have an end.
+    #[cfg(all(feature = "emu", target_os = "linux"))]
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.timetable.total()
+    }
+
+    /// When the next packet is there by pace and phases.
+    fn in_pace(&mut self, now: Instant) -> Instant {
         let at = self.next.max(now);
         if let Some(phases) = self.application.phases {
             while self.phase.1 <= at {
@@ -55,13 +87,19 @@ impl Source {
                 }
             };
         }
-        match self.application.sizes {
+        let size = match self.application.sizes {
             None => self.segment,
             Some(sizes) => {
                 let drawn = u64_from_f64(sizes.sample(&mut self.stream));
                 saturating::<u32>(drawn).clamp(1, MOST_BYTES)
             }
+        };
+        if self.timetable.is_endless() {
+            return size;
         }
+        let size = size.min(saturating::<u32>(self.timetable.at(now).left(self.taken)));
+        self.taken = self.taken.saturating_add(u64::from(size));
+        size
     }
 }
 
@@ -73,7 +111,7 @@ mod tests {
     use super::*;
     use tfrc_scenario::Phases;
     use tfrc_sim::Seed;
-    use tfrc_sim::traffic::Distribution;
+    use tfrc_sim::traffic::{Distribution, Span, Write};
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(ms)
@@ -87,15 +125,15 @@ mod tests {
             sizes: Some(Distribution::Uniform { low: 100.0, high: 200.0 }),
             backlog: Backlog::LeftOut,
         };
-        let mut source = Source::new(application, 150, at(500), Seed(1).stream("x"));
-        assert_eq!(source.next(at(0)), at(500));
+        let mut source = Source::new(application, Timetable::default(), 150, at(500), Seed(1).stream("x"));
+        assert_eq!(source.next(at(0)), Some(at(500)));
         assert!((100..=200).contains(&source.take(at(500))));
-        assert_eq!(source.next(at(501)), at(520));
+        assert_eq!(source.next(at(501)), Some(at(520)));
         source.take(at(1495));
         // On until 1500, off until 3500.
-        assert_eq!(source.next(at(1495)), at(3500));
+        assert_eq!(source.next(at(1495)), Some(at(3500)));
         source.take(at(3500));
-        assert_eq!(source.next(at(3500)), at(3520));
+        assert_eq!(source.next(at(3500)), Some(at(3520)));
     }
 
     #[test]
@@ -103,15 +141,42 @@ mod tests {
         let times = |backlog| {
             let pace = Pace::Every(Duration::from_millis(20));
             let application = Application { pace, phases: None, sizes: None, backlog };
-            let mut source = Source::new(application, 150, at(0), Seed(1).stream("x"));
+            let mut source = Source::new(application, Timetable::default(), 150, at(0), Seed(1).stream("x"));
             // Nothing may go until 70 ms.
             [70, 70, 70, 70, 70].map(|now| {
-                let next = source.next(at(now));
+                let next = source.next(at(now)).expect("a packet");
                 source.take(next);
                 next.as_nanos() / 1_000_000
             })
         };
         assert_eq!(times(Backlog::LeftOut), [70, 80, 100, 120, 140]);
         assert_eq!(times(Backlog::Kept), [70, 70, 70, 70, 80]);
+    }
+
+    #[test]
+    fn a_timetable_bounds_the_data() {
+        let pace = Pace::Every(Duration::from_millis(20));
+        let application = |pace| Application { pace, phases: None, sizes: None, backlog: Backlog::LeftOut };
+        let span = |from, to| Span { from: at(from), to: at(to) };
+        let table =
+            Timetable::active(vec![span(30, 75), span(200, 900)]).expect("in order").with_transfer(700);
+        let mut source = Source::new(application(pace), table, 150, at(0), Seed(1).stream("x"));
+        let mut sent = Vec::new();
+        let mut now = at(0);
+        while let Some(next) = source.next(now) {
+            sent.push((next.as_nanos() / 1_000_000, source.take(next)));
+            now = next;
+        }
+        assert_eq!(sent, [(30, 150), (40, 150), (60, 150), (200, 150), (220, 100)]);
+        let write = |ms, bytes| Write { at: at(ms), bytes };
+        let table = Timetable::writes(vec![write(10, 200), write(50, 100)]).expect("in order");
+        let mut source = Source::new(application(Pace::Backlog), table, 150, at(20), Seed(1).stream("x"));
+        let mut all = Vec::new();
+        let mut now = at(20);
+        while let Some(next) = source.next(now) {
+            all.push((next.as_nanos() / 1_000_000, source.take(next)));
+            now = next;
+        }
+        assert_eq!(all, [(20, 150), (20, 50), (50, 100)]);
     }
 }

@@ -196,7 +196,7 @@ impl DccpHost {
                 return None;
             }
             let EndTask::Client { source } = &mut self.role else { return None };
-            let data = source.next(now);
+            let data = source.next(now)?;
             let id = self.connection?;
             let connection = self.endpoint.connection(id)?;
             match connection.next_send(now)? {

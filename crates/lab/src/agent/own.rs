@@ -5,7 +5,7 @@ use std::fmt;
 
 use tfrc_scenario::OwnFlow;
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
-use tfrc_sim::traffic::Distinct;
+use tfrc_sim::traffic::{Distinct, Supply, Timetable};
 use tfrc_sim::{Address, Context, TimerKey};
 use tfrc_units::{Duration, Ecn, Instant, Rate, f64_from_u64};
 
@@ -117,6 +117,7 @@ pub struct OwnSender {
     peer: Address,
     flow: FlowId,
     setup: OwnFlow,
+    timetable: Timetable,
     stop: Option<Instant>,
     allowance: Allowance,
     next: u64,
@@ -145,13 +146,14 @@ impl OwnSender {
         setup: OwnFlow,
         peer: Address,
         flow: FlowId,
-        stop: Option<Instant>,
+        (timetable, stop): (Timetable, Option<Instant>),
     ) -> Self {
         Self {
             controller,
             peer,
             flow,
             setup,
+            timetable,
             stop,
             allowance: Allowance { window: 1.0, rate: None },
             next: 0,
@@ -290,13 +292,14 @@ impl OwnSender {
     /// Sends what may go, and sets both timers.
     fn go_on(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         let stopped = self.stop.is_some_and(|stop| now >= stop) || self.is_done();
-        let mut paced = None;
+        let supply = self.timetable.at(now);
+        let mut paced = supply.next.filter(|_| !stopped);
         // Not a number, or below 1: one packet.
         let window = self.allowance.window;
         let window = if window >= 1.0 { window.min(MOST_OUTSTANDING) } else { 1.0 };
-        while !stopped && self.wants_more() && f64_from_u64(self.outstanding) + 1.0 <= window {
+        while !stopped && self.wants_more(&supply) && f64_from_u64(self.outstanding) + 1.0 <= window {
             if self.release > now {
-                paced = Some(self.release);
+                paced = Some(paced.map_or(self.release, |next| next.min(self.release)));
                 break;
             }
             self.send(now, context);
@@ -314,14 +317,13 @@ impl OwnSender {
 
     /// All data has arrived.
     fn is_done(&self) -> bool {
-        self.setup.transfer.is_some_and(|bytes| self.acknowledged * u64::from(self.setup.segment) >= bytes)
+        let bytes = self.acknowledged * u64::from(self.setup.segment);
+        self.timetable.total().is_some_and(|total| bytes >= total)
     }
 
     /// More has to be sent, if nothing outstanding is lost.
-    fn wants_more(&self) -> bool {
-        self.setup.transfer.is_none_or(|bytes| {
-            (self.acknowledged + self.outstanding) * u64::from(self.setup.segment) < bytes
-        })
+    fn wants_more(&self, supply: &Supply) -> bool {
+        supply.left((self.acknowledged + self.outstanding) * u64::from(self.setup.segment)) > 0
     }
 
     fn timeout(&self) -> Duration {

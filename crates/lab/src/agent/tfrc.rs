@@ -138,9 +138,9 @@ impl TfrcSender {
             return;
         }
         let next = loop {
-            let data = self.setup.source.next(now);
-            if now < data {
-                break Some(data);
+            match self.setup.source.next(now) {
+                Some(data) if data <= now => {}
+                later => break later,
             }
             match self.machine.next_send(now) {
                 SendDecision::Now => self.send(now, context),

@@ -8,7 +8,7 @@ use tfrc::equation::Equation;
 use tfrc_scenario::{FlowKind, Member};
 use tfrc_sim::LinkId;
 use tfrc_sim::packet::FlowId;
-use tfrc_sim::tcp::{Stack, Transfer};
+use tfrc_sim::tcp::Stack;
 use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, Probability};
 
@@ -73,7 +73,7 @@ fn rate_control(member: &Member<'_>) -> Option<Equation> {
 
 /// Returns true for a TCP that always has data.
 fn is_tcp(member: &Member<'_>) -> bool {
-    matches!(&member.flow.kind, FlowKind::Tcp(flow) if flow.transfer == Transfer::Unlimited)
+    matches!(member.flow.kind, FlowKind::Tcp(_)) && member.flow.timetable.is_endless()
 }
 
 /// A flow with its drops in the measured time.

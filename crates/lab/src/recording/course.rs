@@ -1,7 +1,6 @@
 //! Measures of flows together, and of their transfers: fairness, convergence, completion.
 
 use tfrc_scenario::{Flow, FlowKind, Member};
-use tfrc_sim::tcp::Transfer;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::FlowRecord;
@@ -58,21 +57,12 @@ pub(super) fn groups(
 /// not measured.
 pub(super) fn times(member: &Member<'_>, completions: Completions) -> Option<Vec<f64>> {
     match &member.flow.kind {
-        kind if is_finite(kind) => {
+        FlowKind::Own(_) | FlowKind::Tcp(_) if member.flow.timetable.total().is_some() => {
             let time = completions.transfer.map(|at| at.saturating_since(member.start).as_secs_f64());
             Some(time.into_iter().collect())
         }
         FlowKind::Web(_) => completions.objects,
         _ => None,
-    }
-}
-
-/// True of a flow that sends so many bytes and no more.
-fn is_finite(kind: &FlowKind) -> bool {
-    match kind {
-        FlowKind::Own(own) => own.transfer.is_some(),
-        FlowKind::Tcp(tcp) => tcp.transfer != Transfer::Unlimited,
-        _ => false,
     }
 }
 

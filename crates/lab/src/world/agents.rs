@@ -8,8 +8,8 @@ use tfrc::guard::Stopped;
 use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
 use tfrc_sim::traffic::{
-    DatagramSetup, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink, TcpSource, Traffic,
-    WebClient, WebServer, WebSetup,
+    DatagramSetup, DatagramSource, Peer, PingSetup, Pinger, Ponger, TcpSetup, TcpSink, TcpSource, Timetable,
+    Traffic, WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
 use tfrc_units::{Duration, Rate};
@@ -23,8 +23,8 @@ use crate::own::Registry;
 use crate::record::Stop;
 use crate::world::Progress;
 use tfrc_scenario::{
-    DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp, TcpFlow, TfrcFlow,
-    WebFlow,
+    Application, DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp, TcpFlow,
+    TfrcFlow, WebFlow,
 };
 
 /// The agents of a flow.
@@ -80,6 +80,14 @@ impl Attaching<'_> {
         (Ends { sender, receiver }, sender)
     }
 
+    fn timetable(&self) -> Timetable {
+        self.member.flow.timetable.starting(self.member.start)
+    }
+
+    fn source(&self, application: Application, segment: u32, stream: Stream) -> Source {
+        Source::new(application, self.timetable(), segment, self.member.start, stream)
+    }
+
     fn peer(&self, to: Address) -> Peer {
         Peer { to, flow: self.member.id }
     }
@@ -96,7 +104,7 @@ impl Attaching<'_> {
                 peer,
                 flow: flow.member.id,
                 header: tfrc.header,
-                source: Source::new(tfrc.application, tfrc.segment, flow.member.start, application),
+                source: flow.source(tfrc.application, tfrc.segment, application),
                 stop: flow.member.flow.stop,
                 ecn: tfrc.ecn,
                 precedence: tfrc.precedence,
@@ -119,7 +127,7 @@ impl Attaching<'_> {
         let server = DccpHost::new(EndTask::Server, setup(None), self.stream("server"));
         self.both(Any::Dccp(Box::new(server)), |flow, peer| {
             let application = flow.stream("application");
-            let source = Source::new(dccp.application, dccp.segment, flow.member.start, application);
+            let source = flow.source(dccp.application, dccp.segment, application);
             let task = EndTask::Client { source };
             Any::Dccp(Box::new(DccpHost::new(task, setup(Some(peer)), flow.stream("client"))))
         })
@@ -131,7 +139,7 @@ impl Attaching<'_> {
         self.both(Any::Traffic(sink), |flow, to| {
             let source = TcpSource::new(TcpSetup {
                 settings,
-                transfer: tcp.transfer,
+                timetable: flow.timetable(),
                 peer: flow.peer(to),
                 stop: flow.member.flow.stop,
                 overhead: tcp.overhead,
@@ -149,6 +157,7 @@ impl Attaching<'_> {
                 data: datagrams.data,
                 header: datagrams.header,
                 peer: flow.peer(to),
+                timetable: flow.timetable(),
                 stop: flow.member.flow.stop,
                 stream: flow.stream("bursts"),
             });
@@ -160,10 +169,11 @@ impl Attaching<'_> {
         let controller = own.make_controller(&setup.controller).expect(
             "a registry runs only scenarios whose names it has, and no other world has a custom flow",
         );
-        let receiver = Any::OwnReceiver(Box::new(OwnReceiver::new(setup.transfer)));
+        let receiver = Any::OwnReceiver(Box::new(OwnReceiver::new(self.timetable().total())));
         self.both(receiver, |flow, peer| {
-            let (id, stop) = (flow.member.id, flow.member.flow.stop);
-            Any::OwnSender(Box::new(OwnSender::new(controller, setup.clone(), peer, id, stop)))
+            let times = (flow.timetable(), flow.member.flow.stop);
+            let sender = OwnSender::new(controller, setup.clone(), peer, flow.member.id, times);
+            Any::OwnSender(Box::new(sender))
         })
     }
 
@@ -173,6 +183,7 @@ impl Attaching<'_> {
                 interval: ping.interval,
                 size: ping.size,
                 peer: flow.peer(to),
+                timetable: flow.timetable(),
                 stop: flow.member.flow.stop,
                 trace: Tracing::Off,
             });

@@ -17,12 +17,13 @@ use crate::recording::{Keep, LinkFlows, PacketDelays, against_tcp};
 /// Function called for each thing of a kind.
 type Each<'t, T> = Box<dyn FnMut(&T) + 't>;
 
-/// Listener to the packets of a run.
-enum Told<'t> {
-    /// Copies at both ends.
-    Copies(Each<'t, PacketCopy<Payload>>),
-    /// Each thing that happens to one.
-    Records(Each<'t, TraceRecord>),
+/// Listeners to the packets of a run.
+#[derive(Default)]
+struct Told<'t> {
+    /// To copies at both ends.
+    copies: Option<Each<'t, PacketCopy<Payload>>>,
+    /// To each thing that happens to one.
+    records: Option<Each<'t, TraceRecord>>,
 }
 
 /// A scenario in virtual time.
@@ -30,7 +31,7 @@ pub(crate) struct Simulated<'t> {
     pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
-    trace: Option<Told<'t>>,
+    told: Told<'t>,
 }
 
 impl<'t> Simulated<'t> {
@@ -59,19 +60,28 @@ impl<'t> Simulated<'t> {
             }
         }
         let links = scenario.network.links().map(|(id, _)| id).collect();
-        (Self { engine, flows, links, trace: None }, members)
+        (Self { engine, flows, links, told: Told::default() }, members)
     }
 
     /// Hands each thing that happens to a packet to `told`, some time after it.
     pub(crate) fn trace(&mut self, told: impl FnMut(&TraceRecord) + 't) {
-        self.engine.set_tracing(Tracing::Keep);
-        self.trace = Some(Told::Records(Box::new(told)));
+        self.told.records = Some(Box::new(told));
+        self.set_tracing();
     }
 
     /// Hands each packet to `told` as it is sent and as it is received, some time after it.
     pub(crate) fn copy(&mut self, told: impl FnMut(&PacketCopy<Payload>) + 't) {
-        self.engine.set_tracing(Tracing::Packets);
-        self.trace = Some(Told::Copies(Box::new(told)));
+        self.told.copies = Some(Box::new(told));
+        self.set_tracing();
+    }
+
+    fn set_tracing(&mut self) {
+        self.engine.set_tracing(match (&self.told.records, &self.told.copies) {
+            (Some(_), Some(_)) => Tracing::Both,
+            (Some(_), None) => Tracing::Keep,
+            (None, Some(_)) => Tracing::Packets,
+            (None, None) => Tracing::Off,
+        });
     }
 
     /// The addresses of the flows' senders, in their order.
@@ -110,10 +120,11 @@ fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> 
 impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         self.engine.run_until(to);
-        match &mut self.trace {
-            Some(Told::Copies(told)) => self.engine.take_copies().iter().for_each(told),
-            Some(Told::Records(told)) => self.engine.take_records().iter().for_each(told),
-            None => {}
+        if let Some(told) = &mut self.told.copies {
+            self.engine.take_copies().iter().for_each(told);
+        }
+        if let Some(told) = &mut self.told.records {
+            self.engine.take_records().iter().for_each(told);
         }
         to
     }

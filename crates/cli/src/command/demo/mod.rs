@@ -15,7 +15,7 @@ use tfrc_lab::watch::{self as lab, Look};
 use tfrc_lab::world::relayed::{self, Flows, relay_with_flows};
 use tfrc_net::options::Listen;
 use tfrc_net::{Connection, Endpoint, Options};
-use tfrc_scenario::{Document, Flow, FlowKind, Group, Lines, Scenario, TcpFlow};
+use tfrc_scenario::{Document, Flow, FlowKind, FlowTimetable, Group, Lines, Scenario, TcpFlow};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
 use tfrc_units::{Duration, Instant, Rate};
@@ -173,13 +173,14 @@ fn competitors(scenario: &Scenario, starts: &[Duration], link_rate: Rate) -> Vec
     // Without it the phases of drop-tail queues favour the flow whose packets come evenly
     // (docs/decisions/0005).
     let overhead = link_rate.time_for(f64::from(settings.data_size(settings.segment)));
-    let tcp = TcpFlow { tcp: settings.into(), transfer: tcp::Transfer::Unlimited, overhead };
+    let tcp = TcpFlow { tcp: settings.into(), overhead };
     let flow = |(start, number): (&Duration, u32)| Flow {
         group: Group::one(format!("tcp-{}", number + 1), number),
         from: scenario.gateways.listen,
         to: scenario.gateways.to,
         start: Distribution::Constant(start.as_secs_f64()),
         stop: None,
+        timetable: FlowTimetable::default(),
         lines: Lines::default(),
         host: None,
         kind: FlowKind::Tcp(Box::new(tcp.clone())),

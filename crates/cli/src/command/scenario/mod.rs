@@ -1,5 +1,7 @@
 //! `tfrc scenario`: the built-in scenarios, and a start for one's own.
 
+mod trace;
+
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
@@ -51,6 +53,7 @@ pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
             Some(found) => print(found.text),
             None => Err(LibraryError::unknown(name).into()),
         },
+        ScenarioCommand::Trace(args) => print(&trace::of_log(args)?),
         ScenarioCommand::New { file: None } => print(START),
         ScenarioCommand::New { file: Some(path) } => {
             let file = OpenOptions::new().write(true).create_new(true).open(path);

@@ -8,7 +8,7 @@ mod timing;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_lab::cache::Cache;
@@ -17,7 +17,7 @@ use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
 use tfrc_lab::record::{Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
-use tfrc_lab::{run_captured, run_traced, run_until};
+use tfrc_lab::{Listeners, run_traced, run_until};
 use tfrc_net::pcap;
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Plan, Scenario, schema};
@@ -177,20 +177,31 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     let known = kept.outcome().filter(|_| args.report.is_none()).map(Ok);
     let outcome = known.unwrap_or_else(|| {
         course::watched(args, &bar, run, &scenario, &mut reporter, |watches| {
-            if let Some(path) = &args.packets {
-                let failed = |error: io::Error| Failure::io(&path.display(), &error);
-                let mut file = BufWriter::new(page::create(path)?);
-                let outcome = run_traced(&scenario, watches, &mut file, &is_ended).map_err(failed)?;
-                file.flush().map_err(failed)?;
-                return outcome.ok_or_else(ended);
-            }
-            let Some(path) = &args.pcap else {
+            if args.packets.is_none() && args.pcap.is_none() {
                 return run_until(&scenario, watches, &is_ended).ok_or_else(ended);
+            }
+            let failed = |path: &Option<PathBuf>, error: &io::Error| {
+                Failure::io(&path.as_deref().unwrap_or(Path::new("")).display(), error)
             };
-            let failed = |error: io::Error| Failure::io(&path.display(), &error);
-            let mut file = Capture::create(path).map_err(failed)?;
-            let outcome = run_captured(&scenario, watches, &mut |packet| file.add(&packet), &is_ended);
-            file.end().map_err(failed)?;
+            let packets = args.packets.as_deref().map(page::create).transpose()?;
+            let mut packets = packets.map(BufWriter::new);
+            let file = args.pcap.as_deref().map(Capture::create).transpose();
+            let mut file = file.map_err(|error| failed(&args.pcap, &error))?;
+            let mut add = |packet: Captured| {
+                if let Some(file) = &mut file {
+                    file.add(&packet);
+                }
+            };
+            let listeners = Listeners {
+                packets: packets.as_mut().map(|file| file as &mut dyn Write),
+                captured: args.pcap.is_some().then_some(&mut add),
+            };
+            let outcome = run_traced(&scenario, watches, listeners, &is_ended);
+            let outcome = outcome.map_err(|error| failed(&args.packets, &error))?;
+            let flushed = packets.map_or(Ok(()), |mut file| file.flush());
+            flushed.map_err(|error| failed(&args.packets, &error))?;
+            let closed = file.map_or(Ok(()), Capture::end);
+            closed.map_err(|error| failed(&args.pcap, &error))?;
             outcome.ok_or_else(ended)
         })
     });

@@ -26,15 +26,18 @@ pub(super) fn start(
     course.state.update(|figures| figures.wire_overhead = Some(flow.header));
     let listening = course.listening();
     let socket = to.run(UdpSocket::bind(listening))??;
-    let receiver = to.spawn(receive(socket, course.clone(), flow.data));
+    let receiver = to.spawn(receive(socket, course.clone(), (flow.data, size)));
     let sender = from.spawn(send(flow.clone(), size, course.clone()));
     Ok(vec![receiver, sender])
 }
 
-async fn receive(socket: UdpSocket, course: Course, data: u32) -> io::Result<()> {
+/// `full` has the data and the bytes of a full datagram.
+async fn receive(socket: UdpSocket, course: Course, full: (u32, u32)) -> io::Result<()> {
     let (mut room, mut numbers) = (vec![0; 1 << 16], Distinct::default());
     loop {
         let length = socket.recv(&mut room).await?;
+        let missing = full.1.saturating_sub(saturating::<u32>(length));
+        let data = full.0.saturating_sub(missing);
         if numbers.arrives(number_in(room.get(..length).unwrap_or_default(), numbers.expected())) {
             course.state.update(|figures| figures.progress.received_bytes += u64::from(data));
         }
@@ -74,24 +77,34 @@ async fn send(flow: DatagramFlow, size: u32, course: Course) -> io::Result<()> {
     socket.connect(course.peer).await?;
     let (mut data, mut number) = (vec![0; saturating::<usize>(size)], 0);
     let mut timer = Timer::new(course.clock)?;
-    let mut begin = course.start;
-    loop {
+    let (mut begin, mut given) = (course.start, 0_u64);
+    'bursts: loop {
         let packets = bursts.map_or(u64::MAX, |(on, _)| {
             let packets = on.sample(&mut stream) * rate.bytes_per_sec() / f64::from(flow.data);
             u64_from_f64(packets + 0.5).max(1)
         });
         let mut next = begin;
         for gone in 1..=packets {
+            let supply = course.timetable.at(next);
+            let short = u64::from(flow.data).saturating_sub(supply.left(given));
+            if short == u64::from(flow.data) {
+                let Some(later) = supply.next else { return Ok(()) };
+                begin = later;
+                continue 'bursts;
+            }
             if next >= course.stop {
                 return Ok(());
             }
             course.until(&mut timer, next).await?;
             let behind = course.clock.now().saturating_since(next);
             course.state.update(|figures| figures.behind = behind);
-            put_number(&mut data, number);
+            let length = data.len().saturating_sub(saturating::<usize>(short)).max(1);
+            let datagram = data.get_mut(..length).unwrap_or_default();
+            put_number(datagram, number);
             number += 1;
             // An interface without room has lost it: the receiver will miss it.
-            drop(socket.send(&data).await);
+            drop(socket.send(datagram).await);
+            given = given.saturating_add(u64::from(flow.data) - short);
             next = begin + rate.time_for(f64::from(flow.data) * f64_from_u64(gone));
         }
         let Some((_, off)) = bursts else { return Ok(()) };

@@ -141,14 +141,24 @@ async fn send(session: Session, course: Course) -> io::Result<()> {
     if session.application.backlog == Backlog::LeftOut && !session.is_backlogged() {
         connection.set_late_policy(LatePolicy::DropAfter(LATE));
     }
-    let mut source =
-        Source::new(session.application, session.segment, course.start, course.stream("application"));
+    let (timetable, stream) = (course.timetable.clone(), course.stream("application"));
+    let mut source = Source::new(session.application, timetable, session.segment, course.start, stream);
     let mut reading = tokio::time::interval(course.reading);
     reading.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let feed = async {
         while !course.is_over() {
-            let due = source.next(course.clock.now());
-            course.until(&mut timer, due).await?;
+            let Some(due) = source.next(course.clock.now()) else {
+                // All data has been given: the flow ends when it has gone out.
+                connection.flushed().await;
+                if source.total().is_none() {
+                    course.until(&mut timer, course.stop).await?;
+                }
+                break;
+            };
+            course.until(&mut timer, due.min(course.stop)).await?;
+            if due >= course.stop {
+                break;
+            }
             let asked = saturating::<usize>(source.take(due));
             let size = asked.min(connection.max_datagram());
             course.state.update(|figures| figures.shortened = figures.shortened.max(asked - size));
@@ -224,6 +234,7 @@ mod tests {
             clock,
             start: clock.now(),
             stop: clock.now() + Duration::from_secs(10),
+            timetable: tfrc_sim::traffic::Timetable::default(),
             peer,
             seed: Seed(1),
             reading: std::time::Duration::from_millis(50),

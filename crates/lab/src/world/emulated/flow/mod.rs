@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::{Clock, Timer};
+use tfrc_sim::traffic::Timetable;
 use tfrc_sim::{Seed, Stream};
 use tfrc_units::{Duration, Instant, saturating};
 
@@ -60,6 +61,8 @@ struct Course {
     start: Instant,
     /// When it sends nothing more; the end of the run at the latest.
     stop: Instant,
+    /// When its application has data, and how much.
+    timetable: Timetable,
     /// The receiving end.
     peer: SocketAddr,
     seed: Seed,
@@ -120,6 +123,7 @@ pub(super) fn start(member: &Member<'_>, venue: &Venue<'_>, state: &FlowState) -
         clock: venue.clock,
         start: member.start,
         stop: member.flow.stop.map_or(venue.end, |stop| stop.min(venue.end)),
+        timetable: member.flow.timetable.starting(member.start),
         peer: SocketAddr::from((venue.to.address(), venue.port)),
         seed: venue.seed,
         reading: venue.reading,

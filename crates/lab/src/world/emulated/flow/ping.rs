@@ -44,7 +44,7 @@ async fn ask(flow: PingFlow, course: Course) -> io::Result<()> {
     socket.connect(course.peer).await?;
     // The time of sending goes with the request.
     let mut data = vec![0; saturating::<usize>(flow.size.saturating_sub(HEADERS)).max(8)];
-    let (mut timer, mut next) = (Timer::new(course.clock)?, course.start);
+    let (mut timer, mut next, mut given) = (Timer::new(course.clock)?, course.start, 0_u64);
     timer.arm(Some(next))?;
     let mut room = vec![0; 1 << 16];
     // When the requests were sent that have no answer so far, the newest last.
@@ -57,6 +57,13 @@ async fn ask(flow: PingFlow, course: Course) -> io::Result<()> {
                 if now >= course.stop {
                     return Ok(());
                 }
+                let supply = course.timetable.at(now);
+                if supply.left(given) < u64::from(flow.size) {
+                    next = supply.next.unwrap_or(course.stop);
+                    timer.arm(Some(next.max(now)))?;
+                    continue;
+                }
+                given = given.saturating_add(u64::from(flow.size));
                 if let Some(time) = data.first_chunk_mut::<8>() {
                     *time = now.as_nanos().to_be_bytes();
                 }

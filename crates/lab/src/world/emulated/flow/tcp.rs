@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tfrc_emu::{NodeSpace, tcp_info};
 use tfrc_net::io::Timer;
-use tfrc_sim::tcp::Transfer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
@@ -16,6 +15,9 @@ use tfrc_scenario::{KernelAcks, KernelTcp, TcpFlow};
 /// Bytes of IPv4, TCP and its timestamp option in a data packet.
 pub(super) const HEADERS: u32 = 52;
 
+/// Bytes that wait unsent in the socket of a flow with a timetable, about.
+const UNSENT: u32 = 16 << 10;
+
 /// Starts the receiver, and the sender at its time.
 pub(super) fn start(
     flow: &TcpFlow,
@@ -24,16 +26,11 @@ pub(super) fn start(
     to: &NodeSpace,
 ) -> io::Result<Vec<End>> {
     let kernel = flow.kernel().map_err(io::Error::other)?;
-    let limit = match flow.transfer {
-        Transfer::Bytes(bytes) => Some(bytes),
-        Transfer::Segments(count) => Some(u64::from(count) * u64::from(kernel.segment)),
-        _ => None,
-    };
     course.state.update(|figures| figures.wire_overhead = Some(HEADERS));
     let (of_receiver, listening) = (kernel.clone(), course.listening());
     let listener = to.run(async move { listen(listening, &of_receiver) })??;
     let receiver = to.spawn(receive(listener, kernel.acks, course.clone()));
-    let sender = from.spawn(send(kernel, limit, course.clone()));
+    let sender = from.spawn(send(kernel, course.clone()));
     Ok(vec![receiver, sender])
 }
 
@@ -90,22 +87,36 @@ async fn receive(listener: TcpListener, acks: KernelAcks, course: Course) -> io:
 }
 
 /// Connects at the flow's start and sends to its end.
-async fn send(kernel: KernelTcp, limit: Option<u64>, course: Course) -> io::Result<()> {
+async fn send(kernel: KernelTcp, course: Course) -> io::Result<()> {
     let mut timer = Timer::new(course.clock)?;
     course.until(&mut timer, course.start).await?;
     let mut stream = connect(&kernel, course.peer).await?;
     let data = vec![0; 1 << 16];
-    let mut left = limit.unwrap_or(u64::MAX);
+    if course.timetable.has_writes() {
+        // As the simulated TCP: a write waits for no other.
+        stream.set_nodelay(true)?;
+    }
+    if course.timetable.changes() {
+        // Data in the socket cannot be taken back when a span ends.
+        SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT)?;
+    }
+    let (total, mut gone) = (course.timetable.total(), 0_u64);
     let mut reading = tokio::time::interval(course.reading);
     reading.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    while left > 0 && !course.is_over() {
-        let part = data.get(..tfrc_units::saturating::<usize>(left).min(data.len())).unwrap_or_default();
+    while total != Some(gone) && !course.is_over() {
+        let supply = course.timetable.at(course.clock.now());
+        let left = tfrc_units::saturating::<usize>(supply.left(gone)).min(data.len());
+        let part = data.get(..left).unwrap_or_default();
+        let next = supply.next.map_or(course.stop, |next| next.min(course.stop));
         tokio::select! {
-            written = stream.write(part) => left -= tfrc_units::saturating::<u64>(written?).min(left),
+            written = stream.write(part), if !part.is_empty() => {
+                gone = gone.saturating_add(tfrc_units::saturating::<u64>(written?));
+            }
+            passed = course.until(&mut timer, next) => passed?,
             _ = reading.tick() => look(&stream, &course)?,
         }
     }
-    if limit.is_none() {
+    if total.is_none() {
         // What waits in the socket is not part of the run: it ends here, as in the simulator.
         stream.set_zero_linger()?;
         return Ok(());
