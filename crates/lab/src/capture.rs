@@ -35,6 +35,8 @@ use crate::agent::{Payload, addresses};
 const DCCP: IpNumber = IpNumber(33);
 /// The time to live of packets that no router has passed on: the usual first value (RFC 1700).
 const TTL: u8 = 64;
+/// The largest window that a header has without a scale, in bytes.
+const MOST_UNSCALED: u64 = 65_535;
 /// Port of every receiver.
 const PORT: u16 = 5001;
 
@@ -288,7 +290,7 @@ impl TcpFacts {
 
     /// The scale of the window (RFC 7323 §2.3): the least that has room for it.
     fn scale(self) -> u8 {
-        (0..14).find(|scale| self.window >> scale <= u64::from(u16::MAX)).unwrap_or(14)
+        (0..14).find(|scale| self.window >> scale <= MOST_UNSCALED).unwrap_or(14)
     }
 
     /// The window of a header; that of a SYN is not scaled.

@@ -58,7 +58,7 @@ pub(crate) enum EndTask {
     /// It connects and sends what its application has.
     Client {
         /// The application.
-        source: Source,
+        source: Box<Source>,
     },
     /// It accepts and reads.
     Server,

@@ -128,7 +128,7 @@ impl Attaching<'_> {
         self.both(Any::Dccp(Box::new(server)), |flow, peer| {
             let application = flow.stream("application");
             let source = flow.source(dccp.application, dccp.segment, application);
-            let task = EndTask::Client { source };
+            let task = EndTask::Client { source: Box::new(source) };
             Any::Dccp(Box::new(DccpHost::new(task, setup(Some(peer)), flow.stream("client"))))
         })
     }
