@@ -241,7 +241,7 @@ fn a_simulated_tcp_opens_in_tshark() {
     for (name, loss, lost) in [("none.toml", "", 0), ("two.toml", "loss = { scripted = [2, 30] }\n", 2)] {
         let scenario = place.write(
             name,
-            &format!(
+            format!(
                 "duration = '9s'\nnodes = ['a', 'b']\n\
                  [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '10Mbit/s'\ndelay = '20ms'\n\
                  queue = '200p'\n{loss}\
@@ -317,7 +317,7 @@ fn a_log_becomes_a_trace() {
     let goodput = |name: &str, rate: &str| {
         let scenario = place.write(
             name,
-            &format!(
+            format!(
                 "duration = '60s'\nnodes = ['a', 'b']\n\
                  [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = {rate}\ndelay = '20ms'\n\
                  queue = '200p'\nreverse = {{ rate = '10Mbit/s' }}\n\
