@@ -128,9 +128,11 @@ impl Stranger {
             let now = self.now();
             self.endpoint.handle_datagram(now, from, Ecn::NotEct, buffer.get(..length).unwrap_or_default());
         }
-        self.endpoint.handle_timeout(self.now());
+        // One time for both: between two readings a busy machine may let a deadline pass.
+        let now = self.now();
+        self.endpoint.handle_timeout(now);
         let mut out = Vec::new();
-        while let Some(to) = self.endpoint.poll_transmit(self.now(), &mut out) {
+        while let Some(to) = self.endpoint.poll_transmit(now, &mut out) {
             // A full socket buffer loses the datagram, as a network may.
             let _ = self.socket.send_to(&out, to.remote);
         }
