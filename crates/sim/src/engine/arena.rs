@@ -1,14 +1,13 @@
 //! Storage for all packets in the network.
 
-use crate::Packet;
-use crate::packet::Header;
 use tfrc_units::saturating;
 
-/// All packets in the network. They stay in their place from sending to reception; links hand on
-/// only their numbers.
+/// The payloads of all packets in the network. They stay in their place from sending to reception;
+/// links hand on only the numbers, under which they keep the rest of a packet
+/// ([`crate::link::OnLinks`]).
 #[derive(Debug)]
 pub(crate) struct Arena<P> {
-    slots: Vec<Option<Packet<P>>>,
+    slots: Vec<Option<P>>,
     free: Vec<Slot>,
 }
 
@@ -23,13 +22,12 @@ impl<P> Arena<P> {
 
     /// `None` if 2^32 - 1 packets are in the network.
     #[inline(always)]
-    pub(crate) fn put(&mut self, header: Header, payload: P) -> Option<Slot> {
+    pub(crate) fn put(&mut self, payload: P) -> Option<Slot> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => self.grow()?,
         };
-        // Made in its place: packets are large.
-        *self.slots.get_mut(slot.index())? = Some(Packet { header, payload });
+        *self.slots.get_mut(slot.index())? = Some(payload);
         Some(slot)
     }
 
@@ -41,17 +39,12 @@ impl<P> Arena<P> {
     }
 
     #[inline]
-    pub(crate) fn get(&self, slot: Slot) -> Option<&Packet<P>> {
+    pub(crate) fn get(&self, slot: Slot) -> Option<&P> {
         self.slots.get(slot.index())?.as_ref()
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Packet<P>> {
-        self.slots.get_mut(slot.index())?.as_mut()
-    }
-
-    #[inline]
-    pub(crate) fn take(&mut self, slot: Slot) -> Option<Packet<P>> {
+    pub(crate) fn take(&mut self, slot: Slot) -> Option<P> {
         let place = self.slots.get_mut(slot.index())?;
         if place.is_some() {
             self.free.push(slot);
@@ -62,8 +55,8 @@ impl<P> Arena<P> {
     /// Takes a packet out unseen.
     #[inline]
     pub(crate) fn discard(&mut self, slot: Slot) {
-        if let Some(packet) = self.slots.get_mut(slot.index()).filter(|packet| packet.is_some()) {
-            *packet = None;
+        if let Some(payload) = self.slots.get_mut(slot.index()).filter(|payload| payload.is_some()) {
+            *payload = None;
             self.free.push(slot);
         }
     }

@@ -184,8 +184,7 @@ impl Events {
         }
     }
 
-    /// Goes on to the next day with entries, unless it begins after `until`, and takes the earliest
-    /// out if it is due by then. Only when nothing is left of today.
+    /// Goes on to the next day with entries, and takes the earliest out if it is due by `until`. Only when nothing is left of today.
     #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
         if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
@@ -194,13 +193,9 @@ impl Events {
                 return self.pop_near(until);
             }
         }
-        let last = until.as_nanos() >> self.shift;
         let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
         if day >= self.far_day {
             return self.begin_far_day(until);
-        }
-        if day > last {
-            return None;
         }
         self.today = day;
         self.seen.days += 1;
@@ -329,7 +324,7 @@ impl Lists {
     }
 
     /// `day` is one of the [`DAYS`] from today on.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, day: u64, entry: Entry) {
         let list = index(day % DAYS);
         let Some(first) = self.first.get_mut(list) else { return };

@@ -10,7 +10,9 @@ use super::calendar::Events;
 use super::event::{EngineEvent, Entry, MOST_AGENTS, NEVER, Turn};
 use super::timers::Timers;
 use super::{Delivery, UnknownNode};
-use crate::link::{Copies, DelayedEvent, FarEnd, Feeder, Impairment, Link, LinkStats, OnLinks, PacketCount};
+use crate::link::{
+    Copies, DelayedEvent, FarEnd, Feeder, Impairment, Link, LinkStats, OnLinks, PacketCount, Popped,
+};
 use crate::loss::Hit;
 use crate::network::{LinkChange, MakeQueue};
 use crate::packet::{Header, Outgoing};
@@ -34,12 +36,14 @@ pub(crate) struct Core<P> {
     pub(crate) events: Events,
     pub(crate) packets: Arena<P>,
     pub(super) links: Vec<Link>,
-    pub(super) on_links: OnLinks,
+    pub(crate) on_links: OnLinks,
     /// Packets from a node to itself.
     loopback: Link,
     pub(super) routes: Routes,
     /// By node and port.
     ports: Vec<Vec<Port<P>>>,
+    /// The agent at the first port of each node, or [`NOBODY`]: most nodes have no other.
+    first_agents: Vec<AgentId>,
     /// Packets that links have dropped, by the node and port of their sender.
     dropped: Vec<Vec<PacketCount>>,
     pub(crate) drop_log: DropLog,
@@ -58,6 +62,9 @@ enum Port<P> {
     Agent(AgentId),
     Gateway(VecDeque<Delivery<P>>),
 }
+
+/// The number of no agent.
+const NOBODY: AgentId = AgentId(u32::MAX);
 
 /// A due event for an agent.
 pub(crate) enum DueNotice {
@@ -91,6 +98,7 @@ impl<P> Core<P> {
             loopback: Link::new(&loopback, seed, None),
             routes,
             ports: nodes.iter().map(|_| Vec::new()).collect(),
+            first_agents: vec![NOBODY; nodes.len()],
             dropped: nodes.iter().map(|_| Vec::new()).collect(),
             drop_log: DropLog::default(),
             turns: nodes.iter().map(|name| Turn::of(name)).collect(),
@@ -188,6 +196,11 @@ impl<P> Core<P> {
     fn open(&mut self, node: NodeId, port: Port<P>) -> Result<Address, UnknownNode> {
         let ports = self.ports.get_mut(node.index()).ok_or(UnknownNode(node))?;
         let number = u32::try_from(ports.len()).map_err(|_| UnknownNode(node))?;
+        if let (0, Port::Agent(agent), Some(first)) =
+            (number, &port, self.first_agents.get_mut(node.index()))
+        {
+            *first = *agent;
+        }
         ports.push(port);
         if let Some(dropped) = self.dropped.get_mut(node.index()) {
             dropped.push(PacketCount::default());
@@ -210,31 +223,36 @@ impl<P> Core<P> {
     /// The packet is at its destination node, and not for an agent.
     #[cold]
     fn receive_outside(&mut self, slot: Slot) {
-        let Some(packet) = self.packets.take(slot) else { return };
-        let header = packet.header;
+        let Some(header) = self.on_links.header(slot).copied() else { return };
+        let Some(payload) = self.packets.take(slot) else { return };
         let at = self.now;
         match self.outbox(header.dst) {
             Some(outbox) => {
-                outbox.push_back(Delivery { at, packet });
+                outbox.push_back(Delivery { at, packet: Packet { header, payload } });
                 self.record(&header, Happening::Received);
             }
             None => self.strand(&header),
         }
     }
 
-    /// Sends a packet on its way from a node to another, its destination.
+    /// Sends a packet of `size` bytes on its way from a node to another, its destination.
     #[inline(always)]
-    fn forward(&mut self, node: NodeId, to: NodeId, slot: Slot, came: Came) {
+    fn forward(&mut self, node: NodeId, to: NodeId, slot: Slot, size: u32, came: Came) {
         let Leg { first, then, .. } = self.leg(node, to, came);
         if then != LinkId::NONE {
-            return self.carry(first, then, slot);
+            return self.carry(first, then, slot, size);
         }
-        if let Some(Link { feeder: Feeder::One(_), .. }) = self.link(first) {
-            self.bar(first);
-        }
-        let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
+        self.offer(first, slot, size);
+    }
+
+    /// Puts a packet on a link and on no other.
+    #[inline(always)]
+    fn offer(&mut self, first: LinkId, slot: Slot, size: u32) {
         let Some(link) = self.links.get_mut(first.index()) else { return self.strand_on_the_way(slot) };
-        match link.offer(&mut self.on_links, self.now, slot, header) {
+        if let Feeder::One(_) = link.feeder {
+            return self.offer_barred(first, slot, size);
+        }
+        match link.offer(&mut self.on_links, self.now, slot, size) {
             Ok(arrives) => {
                 if !link.is_plain() {
                     return self.joined(first, slot);
@@ -246,13 +264,18 @@ impl<P> Core<P> {
         }
     }
 
+    /// Puts a packet on a line on which packets were put ahead of their time so far.
+    #[cold]
+    fn offer_barred(&mut self, first: LinkId, slot: Slot, size: u32) {
+        self.bar(first);
+        self.offer(first, slot, size);
+    }
+
     /// Puts a packet on a link and on the line behind it.
     #[inline(always)]
-    fn carry(&mut self, first: LinkId, then: LinkId, slot: Slot) {
-        let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
-        let size = header.size;
+    fn carry(&mut self, first: LinkId, then: LinkId, slot: Slot, size: u32) {
         let Some(link) = self.links.get_mut(first.index()) else { return };
-        match link.offer_through(&self.on_links, self.now, slot, header, then) {
+        match link.offer_through(&mut self.on_links, self.now, slot, size, then) {
             Ok(arrives) => {
                 let Some(line) = self.links.get_mut(then.index()) else { return };
                 let arrives = line.plan(&mut self.on_links, arrives, slot, size);
@@ -265,8 +288,7 @@ impl<P> Core<P> {
     /// There is no route for a packet.
     #[cold]
     fn strand_on_the_way(&mut self, slot: Slot) {
-        if let Some(Packet { header, .. }) = self.packets.get(slot) {
-            let header = *header;
+        if let Some(header) = self.on_links.header(slot).copied() {
             self.packets.discard(slot);
             self.strand(&header);
         }
@@ -274,8 +296,7 @@ impl<P> Core<P> {
 
     /// A link has not taken a packet.
     fn drop_packet(&mut self, slot: Slot, link: LinkId, cause: DropCause) {
-        if let Some(Packet { header, .. }) = self.packets.get(slot) {
-            let header = *header;
+        if let Some(header) = self.on_links.header(slot).copied() {
             self.packets.discard(slot);
             self.count_dropped(&header, link, cause);
         }
@@ -296,10 +317,9 @@ impl<P> Core<P> {
         count.copied().unwrap_or_default()
     }
 
-    fn loop_back(&mut self, slot: Slot) {
-        let Some(Packet { header, .. }) = self.packets.get_mut(slot) else { return };
+    fn loop_back(&mut self, slot: Slot, size: u32) {
         // Its queue has no limit and it loses nothing.
-        if let Ok(arrives) = self.loopback.offer(&mut self.on_links, self.now, slot, header) {
+        if let Ok(arrives) = self.loopback.offer(&mut self.on_links, self.now, slot, size) {
             queue_first(&mut self.loopback, arrives, EngineEvent::Loopback, &mut self.events);
         }
     }
@@ -336,7 +356,8 @@ impl<P> Core<P> {
         while let Some(link) = self.links.get_mut(id.index())
             && let Some(slot) = link.next_dropped(self.now)
         {
-            if let Some(Packet { header, .. }) = self.packets.take(slot) {
+            if let Some(header) = self.on_links.header(slot).copied() {
+                self.packets.discard(slot);
                 link.count_late(&header, Hit::Dropped);
                 self.count_dropped(&header, id, DropCause::Early);
             }
@@ -346,7 +367,7 @@ impl<P> Core<P> {
     #[inline]
     fn record_of(&mut self, slot: Slot, what: Happening) {
         if self.tracing.keeps_records()
-            && let Some(header) = self.packets.get(slot).map(|packet| packet.header)
+            && let Some(header) = self.on_links.header(slot).copied()
         {
             self.record(&header, what);
         }
@@ -361,36 +382,47 @@ impl<P> Core<P> {
 
 impl<P: Clone> Core<P> {
     /// Sends a packet from `src`.
+    #[inline]
     pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);
         let Outgoing { to: dst, flow, size, ecn, precedence, payload } = out;
         let header = Header { serial, sent: self.now, size, flow, src, dst, ecn, precedence };
-        if self.tracing.keeps_copies() {
-            self.copy(PacketEnd::Sender, Packet { header, payload: payload.clone() });
+        let Some(slot) = self.packets.put(payload) else { return self.strand_unsent(header) };
+        self.on_links.put(slot, header);
+        self.set_out(src.node, dst.node, slot, size);
+    }
+
+    /// Lets a packet that has its place begin its way.
+    #[inline(never)]
+    fn set_out(&mut self, from: NodeId, to: NodeId, slot: Slot, size: u32) {
+        if self.tracing != Tracing::Off {
+            self.copy_of(slot, PacketEnd::Sender);
         }
-        let Some(slot) = self.packets.put(header, payload) else {
-            self.strand(&header);
-            return;
-        };
-        if dst.node == src.node {
-            self.loop_back(slot);
+        if to == from {
+            self.loop_back(slot, size);
         } else {
-            self.forward(src.node, dst.node, slot, Came::Sent);
+            self.forward(from, to, slot, size, Came::Sent);
         }
     }
 
+    /// There is no place for a packet.
+    #[cold]
+    fn strand_unsent(&mut self, header: Header) {
+        self.strand(&header);
+    }
+
     /// The packet is at its destination node.
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, slot: Slot, dst: Address) -> Option<DueNotice> {
-        let port = self.ports.get(dst.node.index()).and_then(|ports| ports.get(index(dst.port)));
-        if let Some(Port::Agent(agent)) = port {
-            let agent = *agent;
-            self.record_of(slot, Happening::Received);
-            if self.tracing.keeps_copies()
-                && let Some(packet) = self.packets.get(slot).cloned()
-            {
-                self.copy(PacketEnd::Receiver, packet);
+        let agent = match self.first_agents.get(dst.node.index()) {
+            Some(agent) if dst.port == 0 => *agent,
+            _ => self.agent_at(dst),
+        };
+        if agent != NOBODY {
+            if self.tracing != Tracing::Off {
+                self.record_of(slot, Happening::Received);
+                self.copy_of(slot, PacketEnd::Receiver);
             }
             return Some(DueNotice::Packet(agent, slot));
         }
@@ -398,8 +430,24 @@ impl<P: Clone> Core<P> {
         None
     }
 
-    fn copy(&mut self, end: PacketEnd, packet: Packet<P>) {
-        self.copies.push(PacketCopy { at: self.now, end, packet });
+    /// The agent at a port, or [`NOBODY`].
+    #[inline(never)]
+    fn agent_at(&self, place: Address) -> AgentId {
+        match self.ports.get(place.node.index()).and_then(|ports| ports.get(index(place.port))) {
+            Some(Port::Agent(agent)) => *agent,
+            _ => NOBODY,
+        }
+    }
+
+    /// Keeps a copy of a packet, if copies are kept.
+    #[cold]
+    fn copy_of(&mut self, slot: Slot, end: PacketEnd) {
+        if self.tracing.keeps_copies()
+            && let (Some(header), Some(payload)) = (self.on_links.header(slot), self.packets.get(slot))
+        {
+            let packet = Packet { header: *header, payload: payload.clone() };
+            self.copies.push(PacketCopy { at: self.now, end, packet });
+        }
     }
 
     /// Handles events up to `until`; stops early with an event for an agent.
@@ -421,14 +469,12 @@ impl<P: Clone> Core<P> {
                     } else {
                         self.step(id)
                     };
-                    let Some(packet) = packet else { continue };
+                    let Some(Arrived { slot, size, to }) = packet else { continue };
                     self.hops = self.hops.wrapping_add(1);
-                    self.record_of(packet, Happening::Crossed(id));
-                    let Some(Packet { header, .. }) = self.packets.get(packet) else { continue };
-                    let dst = header.dst;
-                    if dst.node != node {
-                        self.forward(node, dst.node, packet, Came::Brought);
-                    } else if let Some(due) = self.receive(packet, dst) {
+                    self.record_of(slot, Happening::Crossed(id));
+                    if to.node != node {
+                        self.forward(node, to.node, slot, size, Came::Brought);
+                    } else if let Some(due) = self.receive(slot, to) {
                         return Some(due);
                     }
                 }
@@ -447,8 +493,7 @@ impl<P: Clone> Core<P> {
                     else {
                         continue;
                     };
-                    let dst = self.packets.get(packet).map(|packet| packet.header.dst);
-                    if let Some(due) = dst.and_then(|dst| self.receive(packet, dst)) {
+                    if let Some(due) = self.receive(packet.slot, packet.to) {
                         return Some(due);
                     }
                 }
@@ -464,7 +509,7 @@ impl<P: Clone> Core<P> {
     /// Lets happen the next event that is due on a link that is not plain; gives the packet that
     /// goes on from its far end.
     #[cold]
-    fn step(&mut self, id: LinkId) -> Option<Slot> {
+    fn step(&mut self, id: LinkId) -> Option<Arrived> {
         let link = self.links.get_mut(id.index())?;
         let arrived = match link.due(&mut self.on_links, self.now) {
             Some(DelayedEvent::Late(slot)) => Some(slot),
@@ -478,19 +523,23 @@ impl<P: Clone> Core<P> {
         let link = self.links.get_mut(id.index())?;
         link.pending = NEVER;
         requeue(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
-        arrived
+        let slot = arrived?;
+        let header = self.on_links.header(slot)?;
+        Some(Arrived { slot, size: header.size, to: header.dst })
     }
 
     /// A packet has reached the far end of a link that is not plain.
     fn reach(&mut self, id: LinkId, slot: Slot) -> Option<Slot> {
         let link = self.links.get_mut(id.index())?;
-        let header = &mut self.packets.get_mut(slot)?.header;
+        let header = self.on_links.header_mut(slot)?;
         let size = header.size;
         let FarEnd { copies, fate } = link.far_end(self.now, header);
         if copies == Copies::One
-            && let Some(Packet { header, payload }) = self.packets.get(slot).cloned()
-            && let Some(copy) = self.packets.put(header, payload)
+            && let Some(payload) = self.packets.get(slot).cloned()
+            && let Some(header) = self.on_links.header(slot).copied()
+            && let Some(copy) = self.packets.put(payload)
         {
+            self.on_links.put(copy, header);
             link.add_copy(self.now, copy, size);
         }
         match fate {
@@ -500,8 +549,9 @@ impl<P: Clone> Core<P> {
                 None
             }
             Impairment::Lost => {
-                let gone = self.packets.take(slot)?;
-                self.count_dropped(&gone.header, id, DropCause::Loss);
+                let header = self.on_links.header(slot).copied()?;
+                self.packets.discard(slot);
+                self.count_dropped(&header, id, DropCause::Loss);
                 None
             }
         }
@@ -510,7 +560,7 @@ impl<P: Clone> Core<P> {
     /// The line has taken a packet from a controller, which may have marked it and dropped others.
     fn taken(&mut self, id: LinkId, marked: Option<Slot>) {
         let Some(link) = self.links.get_mut(id.index()) else { return };
-        if let Some(Packet { header, .. }) = marked.and_then(|slot| self.packets.get_mut(slot)) {
+        if let Some(header) = marked.and_then(|slot| self.on_links.header_mut(slot)) {
             header.ecn = Ecn::Ce;
             link.count_late(header, Hit::Marked);
         }
@@ -518,11 +568,18 @@ impl<P: Clone> Core<P> {
     }
 }
 
+/// A packet that has reached the far end of a link.
+struct Arrived {
+    slot: Slot,
+    size: u32,
+    to: Address,
+}
+
 /// The packet of a plain link whose entry has come up. The link's next one goes into the event
 /// queue.
 #[inline(always)]
-fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Slot> {
-    let packet = link.take(all);
+fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Arrived> {
+    let packet = link.take(all).map(|Popped { slot, size, to, .. }| Arrived { slot, size, to });
     let at = link.next_arrival(all);
     link.pending = at;
     if at != NEVER {

@@ -70,6 +70,7 @@ pub struct Context<'a, P> {
 
 impl<P: Clone> Context<'_, P> {
     /// Sends a packet, now.
+    #[inline]
     pub fn send(&mut self, packet: Outgoing<P>) {
         self.core.send(self.address, packet);
     }
@@ -197,9 +198,11 @@ impl<A: Agent> Engine<A> {
             let now = self.core.now;
             match due {
                 DueNotice::Packet(id, slot) => {
-                    if let Some(packet) = self.core.packets.take(slot)
+                    if let Some(header) = self.core.on_links.header(slot).copied()
+                        && let Some(payload) = self.core.packets.take(slot)
                         && let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
                     {
+                        let packet = Packet { header, payload };
                         agent.on_packet(
                             now,
                             packet,

@@ -8,15 +8,14 @@
 
 use std::collections::VecDeque;
 
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating};
 
 use super::line::Transmission;
-use super::ring::{LastSeen, OnLink, Ring};
-use super::{Link, OnLinks, PacketCount, nanos};
+use super::ring::{LastSeen, LinkTimes, OnLink, Ring};
+use super::{Link, OnLinks, PacketCount, cost, nanos};
 use crate::LinkId;
 use crate::engine::arena::Slot;
 use crate::engine::event::NEVER;
-use crate::packet::Header;
 use crate::queue::{Limit, Policy};
 use crate::trace::DropCause;
 
@@ -71,10 +70,18 @@ impl Ahead {
         self.all.get(self.departed)
     }
 
-    /// Records that the packet `sending` has left the line.
+    /// Records that packets have left the line by `now`. Gives the bytes that they took in a queue
+    /// of such granules.
     #[inline]
-    pub(super) fn depart(&mut self) {
-        self.departed += 1;
+    pub(super) fn depart_until(&mut self, now: Instant, granule: u32) -> u64 {
+        let mut gone = 0;
+        while let Some(sending) = self.all.get(self.departed)
+            && sending.on_line.end <= now
+        {
+            self.departed += 1;
+            gone += cost(granule, sending.size);
+        }
+        gone
     }
 
     /// Number of packets that are not known to have left the line.
@@ -115,16 +122,16 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer_through(
         &mut self,
-        all: &OnLinks,
+        all: &mut OnLinks,
         now: Instant,
         packet: Slot,
-        header: &mut Header,
+        size: u32,
         then: LinkId,
     ) -> Result<Instant, DropCause> {
-        self.arrivals.add(header.size);
-        self.admit(all, now, header)?;
-        let on_line = self.put_on_line(now, now, packet, header.size, then);
-        self.accepted(now, on_line, header);
+        self.arrivals.add(size);
+        self.admit(all, now, packet, size)?;
+        let on_line = self.put_on_line(now, now, packet, size, then);
+        self.accepted(all, now, on_line, packet);
         Ok(on_line.end + self.delay)
     }
 
@@ -157,10 +164,10 @@ impl Link {
     pub(crate) fn look_ahead(&mut self, all: &OnLinks) {
         let mut ahead = Ahead::default();
         for (slot, held) in self.ring.iter_slots(all) {
-            let OnLink { on_line, size, .. } = *held;
+            let (on_line, size) = (held.on_line, held.size());
             ahead.push(Passing { on_line, size, slot, then: LinkId::NONE });
         }
-        (0..self.ring.departed()).for_each(|_| ahead.depart());
+        ahead.departed = saturating::<usize>(self.ring.departed());
         self.ahead = Some(Box::new(ahead));
     }
 
@@ -175,7 +182,8 @@ impl Link {
     /// Takes the packets off this line that reach it at `from` or later.
     pub(crate) fn unplan(&mut self, all: &mut OnLinks, from: Instant) {
         let (out, before) = self.ring.cut(all, from);
-        for OnLink { on_line, arrives, size, .. } in out {
+        for OnLink { on_line, arrives, header, .. } in out {
+            let size = header.size;
             self.arrivals = self.arrivals.minus(PacketCount { packets: 1, bytes: u64::from(size) });
             let time = on_line.end.saturating_since(on_line.start);
             self.busy_ns = self.busy_ns.wrapping_sub(time.as_nanos());
@@ -204,17 +212,16 @@ impl Link {
                 packet.then = LinkId::NONE;
             }
             if packet.then == LinkId::NONE {
-                let Passing { on_line, size, slot, .. } = *packet;
+                let Passing { on_line, slot, .. } = *packet;
                 // It has come; the rest is of use on private lines alone.
-                let held = OnLink { on_line, arrives: Instant::ZERO, rest: 0.0, size, next: Slot::NONE };
-                self.ring.push_back(all, slot, held);
+                self.ring.push_back(all, slot, LinkTimes { on_line, arrives: Instant::ZERO, rest: 0.0 });
             }
         }
     }
 
     /// Every packet has an event at the far end from now on.
     pub(crate) fn see_all(&mut self, all: &OnLinks) -> u64 {
-        self.queued_bytes = self.ring.iter(all).map(|held| self.cost(held.size)).sum();
+        self.queued_bytes = self.ring.iter(all).map(|held| self.cost(held.size())).sum();
         self.ahead.take().map_or(0, |ahead| ahead.crossed(NEVER, Duration::ZERO))
     }
 

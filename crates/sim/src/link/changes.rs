@@ -84,6 +84,6 @@ impl Link {
         self.queue = Policy::Passive(limit);
         self.granule = limit.granule();
         let waiting = self.ring.iter(all).filter(|held| held.on_line.end > now);
-        self.queued_bytes = waiting.map(|held| self.cost(held.size)).sum();
+        self.queued_bytes = waiting.map(|held| self.cost(held.size())).sum();
     }
 }

@@ -217,17 +217,20 @@ impl Link {
         all: &mut OnLinks,
         now: Instant,
         packet: Slot,
-        header: &mut Header,
     ) -> Result<(), DropCause> {
+        let Some(header) = all.header_mut(packet) else { return Ok(()) };
         let before = header.ecn;
         let marked = self.marked;
-        let outcome = self.pass_head(now, header).and_then(|()| {
+        let passed = self.pass_head(now, header);
+        let header = *header;
+        let outcome = passed.and_then(|()| {
             if self.extras.as_ref().is_some_and(|extras| extras.hold.is_some()) {
-                self.hold_back(all, now, packet, header)
+                self.hold_back(all, now, packet, &header)
             } else {
-                self.enqueue(all, now, packet, header).map(|_| ())
+                self.enqueue(all, now, packet, header.size).map(|_| ())
             }
         });
+        let Some(header) = all.header(packet) else { return outcome };
         let by_queue = self.marked != marked || header.ecn != before;
         if let Some(stats) = self.extras.as_mut().and_then(|extras| extras.flow(header.flow)) {
             stats.arrivals.add(header.size);
@@ -295,7 +298,7 @@ impl Link {
         all: &mut OnLinks,
         now: Instant,
         packet: Slot,
-        header: &mut Header,
+        header: &Header,
     ) -> Result<(), DropCause> {
         let cost = self.cost(header.size);
         let idle = self.line.free() <= now;
@@ -327,7 +330,9 @@ impl Link {
         if at_once && self.line.next_start(now) <= now {
             // It has not waited: only a discipline of the host's own marks it.
             if self.serve(all, now).is_some() {
-                header.ecn = Ecn::Ce;
+                if let Some(header) = all.header_mut(packet) {
+                    header.ecn = Ecn::Ce;
+                }
                 self.marked.add(header.size);
             }
         }
@@ -399,7 +404,7 @@ impl Link {
             return Some(DelayedEvent::Late(packet));
         }
         if self.next_arrival(all) <= now {
-            return self.take(all).map(DelayedEvent::Reached);
+            return self.take(all).map(|popped| DelayedEvent::Reached(popped.slot));
         }
         (self.next_service() <= now).then(|| DelayedEvent::Taken(self.serve(all, now)))
     }

@@ -25,7 +25,7 @@ use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 use crate::engine::arena::Slot;
 use crate::engine::event::{NEVER, Turn};
 use crate::network::LinkChange;
-use crate::packet::{FlowId, Header};
+use crate::packet::FlowId;
 use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
 use crate::trace::DropCause;
@@ -39,7 +39,8 @@ use impairments::Extras;
 pub(crate) use impairments::{Copies, DelayedEvent, FarEnd, Impairment};
 use line::{Transmission, Transmitter};
 pub(crate) use ring::OnLinks;
-use ring::{LastSeen, OnLink, Popped, Ring};
+pub(crate) use ring::Popped;
+use ring::{LastSeen, LinkTimes, Ring};
 pub use stats::{FlowStats, LinkStats, PacketCount};
 
 #[derive(Debug)]
@@ -124,21 +125,21 @@ impl Link {
         self.extras.is_none()
     }
 
-    /// A packet arrives at the link. Its header may be marked. Gives the time at which it reaches
-    /// the far end of a plain link, or [`NEVER`].
+    /// A packet of `size` bytes arrives at the link. Its header may be marked. Gives the time at
+    /// which it reaches the far end of a plain link, or [`NEVER`].
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
         all: &mut OnLinks,
         now: Instant,
         packet: Slot,
-        header: &mut Header,
+        size: u32,
     ) -> Result<Instant, DropCause> {
-        self.arrivals.add(header.size);
+        self.arrivals.add(size);
         if self.is_plain() {
-            self.enqueue(all, now, packet, header)
+            self.enqueue(all, now, packet, size)
         } else {
-            self.offer_past_extras(all, now, packet, header).map(|()| NEVER)
+            self.offer_past_extras(all, now, packet).map(|()| NEVER)
         }
     }
 
@@ -148,18 +149,17 @@ impl Link {
         all: &mut OnLinks,
         now: Instant,
         packet: Slot,
-        header: &mut Header,
+        size: u32,
     ) -> Result<Instant, DropCause> {
-        self.admit(all, now, header)?;
-        let on_line = self.transmit(all, now, now, packet, header.size);
-        self.accepted(now, on_line, header);
+        self.admit(all, now, packet, size)?;
+        let on_line = self.transmit(all, now, now, packet, size);
+        self.accepted(all, now, on_line, packet);
         Ok(self.arrives(on_line.end))
     }
 
     /// The decision of the queue on a packet that arrives.
     #[inline(always)]
-    fn admit(&mut self, all: &OnLinks, now: Instant, header: &mut Header) -> Result<(), DropCause> {
-        let size = header.size;
+    fn admit(&mut self, all: &mut OnLinks, now: Instant, packet: Slot, size: u32) -> Result<(), DropCause> {
         match self.queue {
             Policy::Passive(Limit::Unlimited) => {}
             Policy::Passive(limit) => {
@@ -173,7 +173,7 @@ impl Link {
             }
             Policy::Active(_) => {
                 self.forget_departed(all, now);
-                self.ask_controller(all, now, header)?;
+                self.ask_controller(all, now, packet)?;
             }
         }
         Ok(())
@@ -181,9 +181,10 @@ impl Link {
 
     /// A packet has joined the queue.
     #[inline(always)]
-    fn accepted(&mut self, now: Instant, on_line: Transmission, header: &Header) {
+    fn accepted(&mut self, all: &OnLinks, now: Instant, on_line: Transmission, packet: Slot) {
         if let Policy::Active(active) = &mut self.queue
             && on_line.start > now
+            && let Some(header) = all.header(packet)
         {
             active.accepted(header.precedence, on_line.start);
         }
@@ -200,8 +201,8 @@ impl Link {
         size: u32,
     ) -> Transmission {
         let on_line = self.put_on_line(now, arrived, packet, size, LinkId::NONE);
-        let held = OnLink { on_line, arrives: arrived, rest: self.line.rest(), size, next: Slot::NONE };
-        self.ring.push_back(all, packet, held);
+        let times = LinkTimes { on_line, arrives: arrived, rest: self.line.rest() };
+        self.ring.push_back(all, packet, times);
         on_line
     }
 
@@ -216,9 +217,11 @@ impl Link {
         then: LinkId,
     ) -> Transmission {
         let on_line = self.line.transmit(now, size);
-        self.busy_ns = self.busy_ns.wrapping_add(on_line.end.saturating_since(on_line.start).as_nanos());
+        // It never ends before it starts.
+        let time = on_line.end.as_nanos().wrapping_sub(on_line.start.as_nanos());
+        self.busy_ns = self.busy_ns.wrapping_add(time);
         self.waited_ns += nanos(arrived, on_line.start);
-        self.queued_bytes = self.queued_bytes.saturating_add(self.cost(size));
+        self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
         if let Some(ahead) = &mut self.ahead {
             // One for each that comes: there are never more than were on the link at one time.
             if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
@@ -230,8 +233,9 @@ impl Link {
     }
 
     #[inline(never)]
-    fn ask_controller(&mut self, all: &OnLinks, now: Instant, header: &mut Header) -> Result<(), DropCause> {
-        let size = header.size;
+    fn ask_controller(&mut self, all: &mut OnLinks, now: Instant, packet: Slot) -> Result<(), DropCause> {
+        let Some(header) = all.header(packet) else { return Ok(()) };
+        let (size, ecn, precedence) = (header.size, header.ecn, header.precedence);
         let free = self.line.free();
         let (waiting, line) = match self.waiting(all, now) {
             None => (Waiting::default(), LineState::Idle { since: free }),
@@ -241,8 +245,8 @@ impl Link {
             now,
             size,
             cost: self.cost(size),
-            ecn: header.ecn,
-            precedence: header.precedence,
+            ecn,
+            precedence,
             waiting,
             line,
             free,
@@ -258,7 +262,9 @@ impl Link {
                 Err(cause)
             }
             QueueVerdict::Mark => {
-                header.ecn = Ecn::Ce;
+                if let Some(header) = all.header_mut(packet) {
+                    header.ecn = Ecn::Ce;
+                }
                 self.marked.add(size);
                 Ok(())
             }
@@ -282,7 +288,7 @@ impl Link {
     fn sending(&self, all: &OnLinks) -> Option<(Transmission, u32)> {
         match &self.ahead {
             Some(ahead) => ahead.sending().map(|packet| (packet.on_line, packet.size)),
-            None => self.ring.sending(all).map(|held| (held.on_line, held.size)),
+            None => self.ring.sending(all).map(|held| (held.on_line, held.size())),
         }
     }
 
@@ -330,15 +336,15 @@ impl Link {
 
     /// The packet that has reached the far end.
     #[inline]
-    pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Slot> {
+    pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Popped> {
         if self.former.is_some() {
             self.forget_delays(all);
         }
-        let Popped { slot, size, place } = self.ring.pop_front(all)?;
-        if place == LastSeen::OnLine && self.ahead.is_none() {
-            self.unqueue(size);
+        let popped = self.ring.pop_front(all)?;
+        if popped.place == LastSeen::OnLine && self.ahead.is_none() {
+            self.unqueue(popped.size);
         }
-        Some(slot)
+        Some(popped)
     }
 
     /// When something changes next.
@@ -385,7 +391,7 @@ impl Link {
                 line.restart(rate, old.end);
                 return;
             }
-            let new = line.transmit(now, held.size);
+            let new = line.transmit(now, held.size());
             // Sums of all packets: what was added for the old times is in them.
             *waited_ns = *waited_ns + nanos(now, new.start) - nanos(now, old.start);
             let (new_ns, old_ns) = (new.end.saturating_since(new.start), old.end.saturating_since(old.start));
@@ -467,21 +473,18 @@ impl Link {
             Some(ahead) => {
                 ahead.iter().for_each(|packet| each(packet.on_line, Instant::ZERO, packet.size));
             }
-            None => self.ring.iter(all).for_each(|held| each(held.on_line, held.arrives, held.size)),
+            None => self.ring.iter(all).for_each(|held| each(held.on_line, held.arrives, held.size())),
         }
     }
 
     #[inline]
     fn forget_departed(&mut self, all: &OnLinks, now: Instant) {
-        while let Some((sending, size)) = self.sending(all)
-            && sending.end <= now
-        {
-            match &mut self.ahead {
-                Some(ahead) => ahead.depart(),
-                None => self.ring.depart(all),
-            }
-            self.unqueue(size);
-        }
+        let granule = self.granule;
+        let gone = match &mut self.ahead {
+            Some(ahead) => ahead.depart_until(now, granule),
+            None => self.ring.depart_until(all, now, granule),
+        };
+        self.queued_bytes = self.queued_bytes.saturating_sub(gone);
     }
 
     #[inline]

@@ -2,14 +2,18 @@
 //!
 //! All links share one store with a place for each packet in the network, found by the packet's
 //! number in the arena; a link's ring is a list through it. Rings of their own would each keep room
-//! for the most they ever held.
+//! for the most they ever held. The place has the packet's header as well, so that a hop looks in
+//! one place.
 
 use tfrc_units::Instant;
 
+use super::cost;
 use super::line::Transmission;
+use crate::Address;
 use crate::engine::arena::Slot;
+use crate::packet::Header;
 
-/// The places of all packets on links.
+/// The places of all packets in the network: their headers, and where they are on links.
 #[derive(Debug, Default)]
 pub(crate) struct OnLinks {
     places: Vec<OnLink>,
@@ -23,9 +27,24 @@ pub(super) struct OnLink {
     pub(super) arrives: Instant,
     /// The part of a nanosecond by which it leaves the line later still.
     pub(super) rest: f64,
-    pub(super) size: u32,
+    pub(super) header: Header,
     /// The one behind it.
-    pub(super) next: Slot,
+    next: Slot,
+}
+
+/// When a packet is on a link: see [`OnLink`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkTimes {
+    pub(super) on_line: Transmission,
+    pub(super) arrives: Instant,
+    pub(super) rest: f64,
+}
+
+impl OnLink {
+    #[inline]
+    pub(super) fn size(&self) -> u32 {
+        self.header.size
+    }
 }
 
 /// The packets on one link.
@@ -51,19 +70,32 @@ impl OnLinks {
         self.places.get_mut(slot.index())
     }
 
-    #[inline]
-    fn put(&mut self, slot: Slot, held: OnLink) {
+    /// Keeps the header of a packet that begins its way.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, slot: Slot, header: Header) {
         match self.get_mut(slot) {
-            Some(place) => *place = held,
-            None => self.grow(slot, held),
+            Some(place) => place.header = header,
+            None => self.grow(slot, header),
         }
     }
 
     #[cold]
-    fn grow(&mut self, slot: Slot, held: OnLink) {
+    fn grow(&mut self, slot: Slot, header: Header) {
         if slot != Slot::NONE {
-            self.places.resize(slot.index() + 1, held);
+            let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
+            let place = OnLink { on_line, arrives: Instant::ZERO, rest: 0.0, header, next: Slot::NONE };
+            self.places.resize(slot.index() + 1, place);
         }
+    }
+
+    #[inline]
+    pub(crate) fn header(&self, slot: Slot) -> Option<&Header> {
+        self.get(slot).map(|place| &place.header)
+    }
+
+    #[inline]
+    pub(crate) fn header_mut(&mut self, slot: Slot) -> Option<&mut Header> {
+        self.get_mut(slot).map(|place| &mut place.header)
     }
 }
 
@@ -72,10 +104,12 @@ impl Ring {
         Self { first: Slot::NONE, last: Slot::NONE, sending: Slot::NONE, departed: 0, len: 0 }
     }
 
-    /// Puts a packet behind the others; `held.next` is none.
+    /// Puts a packet behind the others.
     #[inline(always)]
-    pub(super) fn push_back(&mut self, all: &mut OnLinks, slot: Slot, held: OnLink) {
-        all.put(slot, held);
+    pub(super) fn push_back(&mut self, all: &mut OnLinks, slot: Slot, times: LinkTimes) {
+        let Some(place) = all.get_mut(slot) else { return };
+        let LinkTimes { on_line, arrives, rest } = times;
+        (place.on_line, place.arrives, place.rest, place.next) = (on_line, arrives, rest, Slot::NONE);
         match all.get_mut(self.last) {
             Some(last) => last.next = slot,
             None => self.first = slot,
@@ -118,7 +152,8 @@ impl Ring {
     #[inline]
     pub(super) fn pop_front(&mut self, all: &OnLinks) -> Option<Popped> {
         let slot = self.first;
-        let OnLink { next, size, .. } = *all.get(slot)?;
+        let OnLink { next, header: Header { size, dst, .. }, .. } = all.get(slot)?;
+        let (next, size, to) = (*next, *size, *dst);
         self.first = next;
         if next == Slot::NONE {
             self.last = Slot::NONE;
@@ -130,7 +165,7 @@ impl Ring {
         } else {
             self.sending = next;
         }
-        Some(Popped { slot, size, place: if known { LastSeen::Departed } else { LastSeen::OnLine } })
+        Some(Popped { slot, size, to, place: if known { LastSeen::Departed } else { LastSeen::OnLine } })
     }
 
     #[inline]
@@ -144,13 +179,19 @@ impl Ring {
         all.get(self.sending)
     }
 
-    /// Records that the packet `sending` has left the line.
+    /// Records that packets have left the line by `now`. Gives the bytes that they took in a queue
+    /// of such granules.
     #[inline]
-    pub(super) fn depart(&mut self, all: &OnLinks) {
-        if let Some(sending) = all.get(self.sending) {
+    pub(super) fn depart_until(&mut self, all: &OnLinks, now: Instant, granule: u32) -> u64 {
+        let mut gone = 0;
+        while let Some(sending) = all.get(self.sending)
+            && sending.on_line.end <= now
+        {
             self.sending = sending.next;
             self.departed += 1;
+            gone += cost(granule, sending.size());
         }
+        gone
     }
 
     /// Returns the number of packets that are not known to have left the line.
@@ -186,9 +227,11 @@ impl Ring {
 
 /// A packet taken from the front of a ring.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Popped {
-    pub(super) slot: Slot,
-    pub(super) size: u32,
+pub(crate) struct Popped {
+    pub(crate) slot: Slot,
+    pub(crate) size: u32,
+    /// Where it goes.
+    pub(crate) to: Address,
     pub(super) place: LastSeen,
 }
 
@@ -204,7 +247,6 @@ mod tests {
     use tfrc_units::saturating;
 
     use super::*;
-    use crate::Packet;
     use crate::engine::arena::Arena;
     use crate::packet::test_packet;
     use proptest::prelude::*;
@@ -218,15 +260,15 @@ mod tests {
             let (mut packets, mut all) = (Arena::new(), OnLinks::default());
             let mut rings = [Ring::new(), Ring::new()];
             let mut plain: [(VecDeque<u32>, usize); 2] = Default::default();
-            let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
             for (size, (which, step)) in (0_u32..).zip(steps) {
                 let (Some(ring), Some((queue, departed))) = (rings.get_mut(which), plain.get_mut(which)) else { break };
                 match step {
                     0 | 1 => {
-                        let Packet { header, payload } = test_packet();
-                        let Some(slot) = packets.put(header, payload) else { break };
+                        let Some(slot) = packets.put(()) else { break };
+                        all.put(slot, Header { size, ..test_packet().header });
                         let arrives = Instant::from_nanos(u64::from(size));
-                        ring.push_back(&mut all, slot, OnLink { on_line, arrives, rest: 0.0, size, next: Slot::NONE });
+                        let on_line = Transmission { start: Instant::ZERO, end: arrives };
+                        ring.push_back(&mut all, slot, LinkTimes { on_line, arrives, rest: 0.0 });
                         queue.push_back(size);
                     }
                     2 if size % 5 == 0 => {
@@ -234,12 +276,13 @@ mod tests {
                         let kept = (*departed).max(queue.len().saturating_sub(3));
                         let from = queue.get(kept).copied().unwrap_or(size);
                         let (out, before) = ring.cut(&mut all, Instant::from_nanos(u64::from(from)));
-                        prop_assert!(out.iter().map(|held| held.size).eq(queue.iter().skip(kept).copied()));
+                        prop_assert!(out.iter().map(|held| held.size()).eq(queue.iter().skip(kept).copied()));
                         queue.truncate(kept);
-                        prop_assert_eq!(before.map(|held| held.size), queue.back().copied());
+                        prop_assert_eq!(before.map(|held| held.size()), queue.back().copied());
                     }
                     2 => {
-                        ring.depart(&all);
+                        let first = queue.get(*departed).map_or(0, |size| u64::from(*size));
+                        prop_assert_eq!(ring.depart_until(&all, Instant::from_nanos(first), 1), first);
                         *departed = queue.len().min(*departed + 1);
                     }
                     _ => {
@@ -251,12 +294,12 @@ mod tests {
                         popped.and_then(|popped| packets.take(popped.slot));
                     }
                 }
-                prop_assert_eq!(ring.sending(&all).map(|held| held.size), queue.get(*departed).copied());
-                prop_assert_eq!(ring.front(&all).map(|held| held.size), queue.front().copied());
+                prop_assert_eq!(ring.sending(&all).map(|held| held.size()), queue.get(*departed).copied());
+                prop_assert_eq!(ring.front(&all).map(|held| held.size()), queue.front().copied());
                 prop_assert_eq!(ring.on_line(), saturating::<u64>(queue.len() - *departed));
-                prop_assert!(ring.iter(&all).map(|held| held.size).eq(queue.iter().copied()));
+                prop_assert!(ring.iter(&all).map(|held| held.size()).eq(queue.iter().copied()));
                 let mut changed = Vec::new();
-                ring.change_on_line(&mut all, |held| changed.push(held.size));
+                ring.change_on_line(&mut all, |held| changed.push(held.size()));
                 prop_assert!(changed.iter().eq(queue.iter().skip(*departed)));
             }
         }

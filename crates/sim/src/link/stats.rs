@@ -152,8 +152,8 @@ impl FlowStats {
 impl PacketCount {
     #[inline]
     pub(crate) fn add(&mut self, size: u32) {
-        self.packets = self.packets.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(size));
+        self.packets = self.packets.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(u64::from(size));
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {

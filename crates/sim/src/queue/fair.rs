@@ -234,7 +234,7 @@ mod tests {
                 let mut packet = test_packet();
                 packet.header.flow = FlowId(flow);
                 self.serial += 1;
-                let slot = self.arena.put(packet.header, ()).expect("an empty arena has room");
+                let slot = self.arena.put(()).expect("an empty arena has room");
                 let capable = false;
                 let held = Held {
                     packet: slot,

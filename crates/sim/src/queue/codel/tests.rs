@@ -3,27 +3,13 @@
 
 use super::*;
 use crate::engine::arena::Arena;
-use crate::packet::{FlowId, Header, Precedence};
-use crate::{Address, NodeId};
-use tfrc_units::Ecn;
 
 fn at_us(us: u64) -> Instant {
     Instant::from_nanos(us * 1000)
 }
 
 fn slot() -> Slot {
-    let nowhere = Address { node: NodeId(0), port: 0 };
-    let header = Header {
-        serial: 0,
-        sent: Instant::ZERO,
-        size: 1000,
-        flow: FlowId(0),
-        src: nowhere,
-        dst: nowhere,
-        ecn: Ecn::NotEct,
-        precedence: Precedence::Low,
-    };
-    Arena::new().put(header, ()).expect("an empty arena has room")
+    Arena::new().put(()).expect("an empty arena has room")
 }
 
 /// Serves one packet per millisecond over `range`, each of which has waited `delay_us`, always with
