@@ -20,6 +20,8 @@ pub(crate) struct Source {
     next: Instant,
     /// The latest phase with something to send: its beginning and its end.
     phase: (Instant, Instant),
+    /// It has data at all times, as far as its pace allows.
+    always: bool,
     stream: Stream,
 }
 
@@ -37,11 +39,17 @@ impl Source {
             Some(phases) => start + Duration::from_secs_f64(phases.on.sample(&mut stream)),
         };
         let (next, phase) = (start, (start, end));
-        Self { application, timetable, taken: 0, segment, start, next, phase, stream }
+        let always = application.phases.is_none() && timetable.is_endless();
+        Self { application, timetable, taken: 0, segment, start, next, phase, always, stream }
     }
 
     /// When the next packet is there: at `now` or later; `None` if none ever is.
+    #[inline]
     pub(crate) fn next(&mut self, now: Instant) -> Option<Instant> {
+        if self.always { Some(self.next.max(now)) } else { self.next_supply(now) }
+    }
+
+    fn next_supply(&mut self, now: Instant) -> Option<Instant> {
         let mut at = self.in_pace(now);
         if self.timetable.is_endless() {
             return Some(at);
@@ -94,7 +102,7 @@ impl Source {
                 saturating::<u32>(drawn).clamp(1, MOST_BYTES)
             }
         };
-        if self.timetable.is_endless() {
+        if self.always || self.timetable.is_endless() {
             return size;
         }
         let size = size.min(saturating::<u32>(self.timetable.at(now).left(self.taken)));

@@ -148,7 +148,9 @@ impl TfrcSender {
                 SendDecision::Stopped(_) => break None,
             }
         };
-        self.last_stop = self.machine.stopped().or(self.last_stop);
+        if let Some(stopped) = self.machine.stopped() {
+            self.last_stop = Some(stopped);
+        }
         match next {
             Some(at) => context.set_timer(SEND, at),
             None => context.cancel_timer(SEND),

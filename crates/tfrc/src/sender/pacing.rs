@@ -27,6 +27,8 @@ pub(crate) struct Pacing {
     wait: Duration,
     /// Gaps from the packet sent last to the next one: one, or none and two by turns in pairs.
     gaps: u64,
+    /// `gap` is not that of the rate and the size.
+    stale: bool,
 }
 
 impl Pacing {
@@ -44,6 +46,7 @@ impl Pacing {
             gap: Duration::ZERO,
             wait: Duration::ZERO,
             gaps: 1,
+            stale: false,
         }
     }
 
@@ -59,6 +62,8 @@ impl Pacing {
         (self.rate, self.rtt) = (rate, round_trip);
         if self.reschedule.moves_waiting() {
             self.gap = rate.time_for(f64::from(self.size));
+        } else {
+            self.stale = true;
         }
         self.settle();
     }
@@ -70,6 +75,7 @@ impl Pacing {
 
     /// The earliest time for the next packet: its nominal send time t_i less t_delta = min(t_ipi,
     /// t_gran, rtt)/2 (§8.3).
+    #[inline]
     pub(crate) fn next_send(&self) -> Instant {
         self.last.map_or(Instant::ZERO, |last| last + self.wait)
     }
@@ -80,6 +86,7 @@ impl Pacing {
             && !self.reschedule.moves_waiting()
         {
             self.gap = self.gap.min(now.saturating_since(last));
+            self.stale = true;
             self.settle();
         }
     }
@@ -91,9 +98,8 @@ impl Pacing {
         let earliest = now - self.credit;
         self.last = Some(due.max(earliest));
         let size = size.max(1);
-        let moves = self.reschedule.moves_waiting();
-        if size != self.size || !moves {
-            self.size = size;
+        if size != self.size || self.stale {
+            (self.size, self.stale) = (size, false);
             self.gap = self.rate.time_for(f64::from(size));
         } else if matches!(self.pairs, Pairs::Off) {
             return;

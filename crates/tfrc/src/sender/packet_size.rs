@@ -25,10 +25,12 @@ impl PacketInterval {
     }
 
     /// The earliest time for the next packet, whatever the rate.
+    #[inline]
     pub(crate) fn next_send(&self) -> Instant {
-        if self.policy == MinInterval::Unlimited {
-            return Instant::ZERO;
-        }
+        if self.policy == MinInterval::Unlimited { Instant::ZERO } else { self.after_latest() }
+    }
+
+    fn after_latest(&self) -> Instant {
         let Some(last) = self.sent.last() else { return Instant::ZERO };
         match self.policy {
             MinInterval::Unlimited => Instant::ZERO,
