@@ -139,6 +139,7 @@ impl Payload {
 impl Agent for Host {
     type Payload = Payload;
 
+    #[inline(always)]
     fn on_packet(&mut self, now: Instant, packet: Packet<Payload>, context: &mut Context<'_, Payload>) {
         if let Some(meter) = &mut self.meter
             && packet.payload.is_data()
@@ -159,7 +160,7 @@ impl Agent for Host {
 
 impl Any {
     /// A packet has come to an agent that acts at once.
-    #[inline]
+    #[inline(always)]
     fn on_packet(&mut self, now: Instant, packet: &Packet<Payload>, context: &mut Context<'_, Payload>) {
         match (self, &packet.payload) {
             (Self::Traffic(agent), Payload::Traffic(segment)) => {
@@ -180,7 +181,7 @@ impl Any {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
         match self {
             Self::Dccp(agent) => agent.on_timer(now, context),

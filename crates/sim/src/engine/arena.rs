@@ -27,7 +27,8 @@ impl<P> Arena<P> {
             Some(slot) => slot,
             None => self.grow()?,
         };
-        *self.slots.get_mut(slot.index())? = Some(payload);
+        // A free place has nothing to be dropped.
+        core::mem::forget(self.slots.get_mut(slot.index())?.replace(payload));
         Some(slot)
     }
 

@@ -382,7 +382,7 @@ impl<P> Core<P> {
 
 impl<P: Clone> Core<P> {
     /// Sends a packet from `src`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, src: Address, out: Outgoing<P>) {
         let serial = self.next_packet;
         self.next_packet = self.next_packet.wrapping_add(1);

@@ -70,7 +70,7 @@ pub struct Context<'a, P> {
 
 impl<P: Clone> Context<'_, P> {
     /// Sends a packet, now.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, packet: Outgoing<P>) {
         self.core.send(self.address, packet);
     }

@@ -227,6 +227,7 @@ impl Receiver {
     /// Takes in a packet that carries the sender's facts for a study, from [`Sender::stamp`].
     ///
     /// [`Sender::stamp`]: crate::Sender::stamp
+    #[inline]
     pub fn on_stamped_packet(&mut self, now: Instant, arrival: Arrival, stamp: Stamp) {
         self.on_arrival(now, &arrival, stamp);
         if stamp.wants_report && self.data_since_feedback {
@@ -234,7 +235,6 @@ impl Receiver {
         }
     }
 
-    #[inline]
     fn on_arrival(&mut self, now: Instant, arrival: &Arrival, stamp: Stamp) {
         self.clock.read(now);
         // §5.2, §6.2: R is the value in the packet with the highest number.

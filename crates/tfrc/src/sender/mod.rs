@@ -190,6 +190,7 @@ impl Sender {
 
     /// A packet with `size` bytes of data has gone (§4.6, §8.2.1). The first one starts the
     /// nofeedback timer (§4.2).
+    #[inline]
     pub fn on_sent(&mut self, now: Instant, size: u32) {
         let now = self.advance(now);
         self.depart(now, size);
