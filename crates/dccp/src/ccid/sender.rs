@@ -147,7 +147,7 @@ impl DataSender {
     }
 
     /// The path carries other lengths than before: TFRC-SP follows.
-    pub(crate) const fn set_path_mss(&mut self, mss: u32) {
+    pub(crate) fn set_path_mss(&mut self, mss: u32) {
         self.tfrc.set_path_mss(mss);
     }
 

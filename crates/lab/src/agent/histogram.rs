@@ -9,7 +9,7 @@ const FINEST: u32 = 9;
 /// Number of cells in a doubling, as a power of two.
 const HALF: u32 = 7;
 /// Values that are kept one by one before there are cells.
-const FEW: usize = 128;
+const FEW: usize = 256;
 
 /// Counts of delays.
 #[derive(Debug, Clone, Default)]
@@ -194,8 +194,8 @@ mod tests {
     fn few_values_take_few_bytes() {
         let mut few = Histogram::default();
         assert!(size_of::<Histogram>() <= 40, "{}", size_of::<Histogram>());
-        (0..128).for_each(|i| few.record(i * 500_000));
-        assert!(matches!(&few.cells, Cells::Few(few) if few.capacity() <= 128));
+        (0..256).for_each(|i| few.record(i * 250_000));
+        assert!(matches!(&few.cells, Cells::Few(few) if few.capacity() <= 256));
         // 70 ms are in cell 1,417 of those that double.
         few.record(70_000_000);
         assert!(matches!(&few.cells, Cells::Small(counts) if counts.len() < 1_600));

@@ -69,9 +69,10 @@ pub struct TfrcSender {
 }
 
 impl TfrcSender {
-    pub(crate) fn new(config: &Config, setup: SenderSetup) -> Self {
+    /// `machine` is one that has sent nothing yet.
+    pub(crate) fn new(machine: Sender, setup: SenderSetup) -> Self {
         Self {
-            machine: Sender::new(config),
+            machine,
             setup,
             record: SentRecord::starting_at(FIRST_SEQ),
             sent_bytes: 0,
@@ -214,10 +215,9 @@ pub(crate) struct FlowLosses {
 }
 
 impl TfrcReceiver {
-    /// `start` is when the flow begins: what is sent first may be lost, and is known to have been
-    /// sent.
-    pub(crate) fn new(config: &Config, start: Instant) -> Self {
-        let mut machine = Receiver::new(config);
+    /// `machine` is one of this configuration that has seen nothing yet. `start` is when the flow
+    /// begins: what is sent first may be lost, and is known to have been sent.
+    pub(crate) fn new(config: &Config, mut machine: Receiver, start: Instant) -> Self {
         machine.expect(start, FIRST_SEQ);
         let report_bytes = match config.settings().algorithm.choices().feedback {
             FeedbackTrigger::Arrival => NS2_FEEDBACK_BYTES,

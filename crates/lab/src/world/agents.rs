@@ -23,8 +23,8 @@ use crate::own::Registry;
 use crate::record::Stop;
 use crate::world::Progress;
 use tfrc_scenario::{
-    Application, DatagramFlow, DccpFlow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp, TcpFlow,
-    TfrcFlow, WebFlow,
+    Application, DatagramFlow, DccpFlow, Flow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp,
+    TcpFlow, TfrcFlow, WebFlow,
 };
 
 /// The agents of a flow.
@@ -34,11 +34,36 @@ pub(crate) struct Ends {
     pub(crate) receiver: AgentId,
 }
 
-/// Puts both ends of a flow on their nodes and sets its start.
-pub(crate) fn attach(engine: &mut Engine<Host>, member: &Member<'_>, seed: Seed, own: &Registry) -> Ends {
+/// Puts both ends of all flows on their nodes and sets their starts.
+pub(crate) fn attach_all(
+    engine: &mut Engine<Host>,
+    members: &[Member<'_>],
+    seed: Seed,
+    own: &Registry,
+) -> Vec<Ends> {
+    let mut alike = None;
+    members.iter().map(|member| attach(engine, member, &mut alike, seed, own)).collect()
+}
+
+/// The machines of the flows of an entry of the scenario before they have done anything. Clones
+/// share their settings.
+struct Alike<'s> {
+    flow: &'s Flow,
+    config: tfrc::Config,
+    sender: tfrc::Sender,
+    receiver: tfrc::Receiver,
+}
+
+fn attach<'s>(
+    engine: &mut Engine<Host>,
+    member: &Member<'s>,
+    alike: &mut Option<Alike<'s>>,
+    seed: Seed,
+    own: &Registry,
+) -> Ends {
     let mut flow = Attaching { engine, member, seed };
     let (ends, first) = match &member.flow.kind {
-        FlowKind::Tfrc(tfrc) => flow.tfrc(tfrc),
+        FlowKind::Tfrc(tfrc) => flow.tfrc(tfrc, alike),
         FlowKind::Dccp(dccp) => flow.dccp(dccp),
         FlowKind::Tcp(tcp) => flow.tcp(tcp),
         FlowKind::Datagrams(datagrams) => flow.datagrams(datagrams),
@@ -51,13 +76,13 @@ pub(crate) fn attach(engine: &mut Engine<Host>, member: &Member<'_>, seed: Seed,
 }
 
 /// A flow whose ends are put on their nodes. Each kind returns them, and the end that begins.
-struct Attaching<'a> {
+struct Attaching<'a, 's> {
     engine: &'a mut Engine<Host>,
-    member: &'a Member<'a>,
+    member: &'a Member<'s>,
     seed: Seed,
 }
 
-impl Attaching<'_> {
+impl<'s> Attaching<'_, 's> {
     fn stream(&self, what: &str) -> Stream {
         self.seed.stream(&format!("flow/{}/{what}", self.member.name))
     }
@@ -92,24 +117,32 @@ impl Attaching<'_> {
         Peer { to, flow: self.member.id }
     }
 
-    fn tfrc(&mut self, tfrc: &TfrcFlow) -> (Ends, AgentId) {
-        let config = exact(&tfrc.config);
-        let mut receiver = TfrcReceiver::new(&config, self.member.start);
-        if tfrc.loss_intervals == LossIntervals::Kept {
+    fn tfrc(&mut self, setup: &TfrcFlow, alike: &mut Option<Alike<'s>>) -> (Ends, AgentId) {
+        let flow = self.member.flow;
+        let Alike { config, sender, receiver, .. } = match alike {
+            Some(alike) if std::ptr::eq(alike.flow, flow) => alike,
+            other => {
+                let config = exact(&setup.config);
+                let (sender, receiver) = (tfrc::Sender::new(&config), tfrc::Receiver::new(&config));
+                other.insert(Alike { flow, config, sender, receiver })
+            }
+        };
+        let mut receiver = TfrcReceiver::new(config, receiver.clone(), self.member.start);
+        if setup.loss_intervals == LossIntervals::Kept {
             receiver.start_log();
         }
         self.both(Any::TfrcReceiver(Box::new(receiver)), |flow, peer| {
             let application = flow.stream("application");
-            let setup = SenderSetup {
+            let ends = SenderSetup {
                 peer,
                 flow: flow.member.id,
-                header: tfrc.header,
-                source: flow.source(tfrc.application, tfrc.segment, application),
+                header: setup.header,
+                source: flow.source(setup.application, setup.segment, application),
                 stop: flow.member.flow.stop,
-                ecn: tfrc.ecn,
-                precedence: tfrc.precedence,
+                ecn: setup.ecn,
+                precedence: setup.precedence,
             };
-            Any::TfrcSender(Box::new(TfrcSender::new(&config, setup)))
+            Any::TfrcSender(Box::new(TfrcSender::new(sender.clone(), ends)))
         })
     }
 

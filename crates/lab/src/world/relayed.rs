@@ -12,7 +12,7 @@ use tfrc_sim::traffic::Amount;
 use tfrc_sim::{AgentId, Engine, LinkId, Seed};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
-use super::agents::{Ends, attach, progress};
+use super::agents::{Ends, attach_all, progress};
 use super::{Progress, Stage, World, record};
 use crate::agent::{Host, Payload, START};
 use crate::figures::summary;
@@ -68,8 +68,7 @@ pub fn relay_with_flows(
 ) -> Result<(Relay<Host, Flows>, Steering), BindError> {
     let (network, members) = scenario.lay_out(seed);
     let mut engine = network.build(seed);
-    let ends: Vec<Ends> =
-        members.iter().map(|member| attach(&mut engine, member, seed, &Registry::default())).collect();
+    let ends = attach_all(&mut engine, &members, seed, &Registry::default());
     let links = engine.route(scenario.gateways.listen, scenario.gateways.to);
     let senders = ends.iter().map(|ends| ends.sender).collect();
     let relay = open(engine, scenario, ends, listen, to)?;

@@ -8,7 +8,7 @@ use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Address, Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
 
-use super::agents::{Ends, agent, attach, bytes, progress};
+use super::agents::{Ends, agent, attach_all, bytes, progress};
 use super::{Completions, Progress, World};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
 use crate::own::Registry;
@@ -51,8 +51,7 @@ impl<'t> Simulated<'t> {
         if keep.delays == PacketDelays::Measured && against_tcp::applies(&members) {
             engine.keep_drops();
         }
-        let flows: Vec<Ends> =
-            members.iter().map(|member| attach(&mut engine, member, scenario.seed, own)).collect();
+        let flows = attach_all(&mut engine, &members, scenario.seed, own);
         if keep.delays == PacketDelays::Measured {
             for (ends, member) in flows.iter().zip(&members) {
                 let path = empty_path(&engine, &network, member);

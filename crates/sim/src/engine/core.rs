@@ -196,8 +196,7 @@ impl<P> Core<P> {
     fn open(&mut self, node: NodeId, port: Port<P>) -> Result<Address, UnknownNode> {
         let ports = self.ports.get_mut(node.index()).ok_or(UnknownNode(node))?;
         let number = u32::try_from(ports.len()).map_err(|_| UnknownNode(node))?;
-        if let (0, Port::Agent(agent), Some(first)) =
-            (number, &port, self.first_agents.get_mut(node.index()))
+        if let (0, Port::Agent(agent), Some(first)) = (number, &port, self.first_agents.get_mut(node.index()))
         {
             *first = *agent;
         }

@@ -165,7 +165,7 @@ impl<const N: usize> Advisor<N> {
 
     /// States the grain of the host's clock, or leaves it to be measured from now on; see
     /// [`Settings::clock_grain`](crate::Settings::clock_grain).
-    pub const fn set_clock_grain(&mut self, grain: ClockGrain) {
+    pub fn set_clock_grain(&mut self, grain: ClockGrain) {
         self.sender.set_clock_grain(grain);
         self.receiver.set_clock_grain(grain);
     }

@@ -13,6 +13,7 @@ use crate::count::PacketCount;
 use crate::decision::{Wake, WakeReason};
 use crate::equation::{Equation, InverseError};
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
+use crate::rare::{Shared, shared};
 use crate::study::{
     EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, HistoryWindow, Stamp,
 };
@@ -104,7 +105,8 @@ pub enum FeedbackReason {
 /// loss intervals and the last 16 arrivals.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    rules: Measuring,
+    /// One for all clones.
+    rules: Shared<Measuring>,
     history: LossHistory,
     meter: ReceiveRate,
     clock: HostClock,
@@ -164,7 +166,7 @@ impl Receiver {
     pub fn new(config: &Config) -> Self {
         let settings = config.settings();
         Self {
-            rules: Measuring::of(settings),
+            rules: shared(Measuring::of(settings)),
             history: LossHistory::new(settings),
             meter: ReceiveRate::new(settings.algorithm.choices().receive_rate),
             clock: HostClock::new(settings.clock_grain),

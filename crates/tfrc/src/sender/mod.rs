@@ -25,7 +25,7 @@ use crate::count::PacketCount;
 use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
-use crate::rare::{Rare, rare};
+use crate::rare::{Rare, Shared, own, rare, shared};
 use crate::recent::LeastRoundTrip;
 use crate::ring::Ring;
 use crate::study::{SenderStudy, Stamp, Supply};
@@ -84,7 +84,8 @@ pub enum LossReport {
 /// ([`ClockGrain`]): R is at least one grain.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    settings: Settings,
+    /// One for all clones, as far as they do not change it.
+    settings: Shared<Settings>,
     allowed: AllowedRate,
     promise: LowerBound,
     delay: Option<Rare<DelayBound>>,
@@ -141,7 +142,7 @@ impl Sender {
             floor: Rate::ZERO,
             latest: Instant::ZERO,
             events: Ring::new(),
-            settings,
+            settings: shared(settings),
         };
         sender.settle();
         sender
@@ -149,8 +150,10 @@ impl Sender {
 
     /// The maximum segment size of the path is `mss` bytes from now on: the nominal segment of
     /// TFRC-SP follows (RFC 4828 §3). Without effect with other packet sizes.
-    pub const fn set_path_mss(&mut self, mss: u32) {
-        if let PacketSize::TfrcSp(settings) = &mut self.settings.packet_size {
+    pub fn set_path_mss(&mut self, mss: u32) {
+        if matches!(self.settings.packet_size, PacketSize::TfrcSp(_))
+            && let PacketSize::TfrcSp(settings) = &mut own(&mut self.settings).packet_size
+        {
             settings.nominal = NominalSegment::PathMss(if mss == 0 { 1 } else { mss });
         }
     }
@@ -410,8 +413,9 @@ impl Sender {
     /// The configuration that the sender was made with, with the cap and the path's segment size of
     /// now.
     #[must_use]
-    pub const fn config(&self) -> Config {
-        Config::sound(self.settings)
+    pub fn config(&self) -> Config {
+        let settings: &Settings = &self.settings;
+        Config::sound(*settings)
     }
 
     /// R, once there is a sample.
@@ -434,8 +438,8 @@ impl Sender {
     }
 
     /// States the grain of the host's clock, or leaves it to be measured from now on.
-    pub const fn set_clock_grain(&mut self, grain: ClockGrain) {
-        self.settings.clock_grain = grain;
+    pub fn set_clock_grain(&mut self, grain: ClockGrain) {
+        own(&mut self.settings).clock_grain = grain;
         self.clock = HostClock::new(grain);
     }
 

@@ -5,6 +5,7 @@ use tfrc_units::Rate;
 
 use super::Sender;
 use crate::config::{ConfigError, RateCap};
+use crate::rare::own;
 
 impl Sender {
     /// The rate that a media encoder should aim at, in bytes of data per second:
@@ -32,7 +33,7 @@ impl Sender {
         {
             return Err(ConfigError::Cap);
         }
-        self.settings.cap = cap;
+        own(&mut self.settings).cap = cap;
         self.settle();
         Ok(())
     }
