@@ -184,7 +184,8 @@ impl Events {
         }
     }
 
-    /// Goes on to the next day with entries, and takes the earliest out if it is due by `until`. Only when nothing is left of today.
+    /// Goes on to the next day with entries, and takes the earliest out if it is due by `until`.
+    /// Only when nothing is left of today.
     #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
         if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
