@@ -10,6 +10,7 @@ mod laboratory;
 mod own;
 mod quantities;
 mod receiver;
+mod recording;
 mod sender;
 mod simulation;
 mod table;
@@ -39,6 +40,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laboratory::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::user_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::code_version, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::emulated, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::emulation_job, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::identity, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::record, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::seed_of_run, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::assemble, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::axes_of_points, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::colour_of, module)?)?;
@@ -49,5 +56,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulation::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::run_one, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::scenarios, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::toml_as_json, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)
 }

@@ -112,7 +112,7 @@ fn planned(py: Python<'_>, kind: &str, written: &str, changes: Vec<String>) -> P
 }
 
 /// Opens a scenario and plans its runs for a world.
-fn planned_for(
+pub(crate) fn planned_for(
     py: Python<'_>,
     kind: &str,
     written: &str,
@@ -278,6 +278,14 @@ pub(crate) fn assemble(
     let links = link_table(&plan, &results).into();
     let text = text(&plan, Order { shard: Shard::WHOLE, ..order }, results);
     Ok(NativeSimulation { text, flows, links, series: Table::of_parts(parts), axes: named(&axes(&plan)) })
+}
+
+/// A text of TOML as JSON.
+#[pyfunction]
+pub(crate) fn toml_as_json(text: &str) -> PyResult<String> {
+    let table: toml::Table =
+        toml::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&table).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A scenario of Python's dictionaries as TOML.

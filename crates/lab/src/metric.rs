@@ -68,6 +68,12 @@ impl Series {
         self.bins.push(bytes);
     }
 
+    /// The bytes of each bin.
+    #[must_use]
+    pub fn bins(&self) -> &[u64] {
+        &self.bins
+    }
+
     /// The coefficient of variation of the rate at a time scale: standard deviation over mean of
     /// the bytes in consecutive stretches of `scale` (a multiple of [`BIN`]) between `from` and
     /// `to`; what is left over at the end is left out. `None` for fewer than two stretches or a

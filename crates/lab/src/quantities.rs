@@ -95,7 +95,7 @@ pub(crate) fn is_of_packets(key: &str) -> bool {
 }
 
 /// The quantities of an emulated TCP flow that only formulas ask for.
-pub(crate) const KERNEL_FLOW: [Quantity<FlowSummary>; 3] = [
+pub const KERNEL_FLOW: [Quantity<FlowSummary>; 3] = [
     quantity("srtt_s", "smoothed round-trip time of the kernel's TCP, mean, seconds; in emulation", |flow| {
         flow.srtt_s
     }),
@@ -113,7 +113,7 @@ pub const LINK: [Quantity<LinkOutcome>; 3] = [
 ];
 
 /// The quantities of a flow that only formulas ask for.
-pub(crate) const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
+pub const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
     quantity("sent_packets", "packets sent", |flow| Some(flow.sent_packets as f64)),
     quantity("sent_bytes", "bytes of data sent", |flow| Some(flow.sent_bytes as f64)),
     quantity("received_packets", "packets received", |flow| Some(flow.received_packets as f64)),
@@ -132,7 +132,7 @@ pub(crate) const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
 ];
 
 /// The quantities of a link that only formulas ask for.
-pub(crate) const LINK_COUNTS: [Quantity<LinkStats>; 9] = [
+pub const LINK_COUNTS: [Quantity<LinkStats>; 9] = [
     quantity("byte_drop_rate", "share of the arriving bytes that were dropped", |link| {
         let dropped = link.lost.bytes + link.overflowed.bytes + link.corrupted.bytes;
         Some(dropped as f64 / link.arrivals.bytes as f64)

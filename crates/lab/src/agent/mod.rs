@@ -19,7 +19,8 @@ pub(crate) use self::dccp::{EndTask, HostSetup, addresses};
 pub use self::late::LateAgent;
 pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
 pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
-pub(crate) use self::tfrc::{FlowLosses, LossEvent, SenderSetup};
+pub use self::tfrc::LossEvent;
+pub(crate) use self::tfrc::{FlowLosses, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
 
 /// Starts any sender: its first timer.

@@ -197,13 +197,14 @@ pub struct TfrcReceiver {
 
 /// A loss event as the receiver met it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct LossEvent {
-    pub(crate) at: Instant,
+pub struct LossEvent {
+    /// When.
+    pub at: Instant,
     /// The loss interval that it closed, in packets; the first is the synthetic one of
     /// RFC 5348 §6.3.1.
-    pub(crate) interval: f64,
+    pub interval: f64,
     /// The mean loss interval from now on: 1/p.
-    pub(crate) mean: f64,
+    pub mean: f64,
 }
 
 /// Packets of a flow so far, and the loss events among them.

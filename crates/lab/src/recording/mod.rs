@@ -63,6 +63,13 @@ pub struct FlowRecord {
     pub rtt: Samples,
 }
 
+impl FlowRecord {
+    /// Its loss events, of the whole run; of simulated TFRC flows only.
+    pub fn losses(&self) -> impl Iterator<Item = &LossEvent> {
+        self.loss_events.iter()
+    }
+}
+
 /// Record of a link.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LinkRecord {

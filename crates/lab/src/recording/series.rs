@@ -18,6 +18,12 @@ impl Samples {
         self.0.push(value);
     }
 
+    /// The value of each look.
+    #[must_use]
+    pub fn values(&self) -> &[Option<f64>] {
+        &self.0
+    }
+
     /// The latest value at a time.
     pub(crate) fn at(&self, time: Instant) -> Option<f64> {
         let looks = saturating::<usize>(time.as_nanos() / LOOK.as_nanos());
