@@ -1,0 +1,24 @@
+"""The laboratory: experiments of the literature, and one's own, as programs.
+
+An experiment is a file `experiment.py` with one `Experiment` in it: what is run, what is measured,
+what is claimed. `tfrc-lab` lists, shows and runs them.
+"""
+
+from .experiment import Emulation, Experiment, Means, Paper, Quick, SeedRule
+from .recording import Counts, Recording, Run, Theta, mean, number, over
+
+__all__ = [
+    "Counts",
+    "Emulation",
+    "Experiment",
+    "Means",
+    "Paper",
+    "Quick",
+    "Recording",
+    "Run",
+    "SeedRule",
+    "Theta",
+    "mean",
+    "number",
+    "over",
+]

@@ -1,0 +1,153 @@
+"""`tfrc-lab`: lists, shows and runs experiments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+from .. import TfrcError, _native
+from .._progress import bar
+from . import emulated, library, page, runner, text
+from .experiment import BadExperiment, Experiment
+from .tables import BadTable
+
+# Something is wrong with the command or a file; an experiment that must agree does not; Ctrl-C.
+WRONG, DISAGREES, INTERRUPTED = 2, 1, 130
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tfrc-lab", description="The experiments of the literature, run again.")
+    parser.add_argument("--experiments", type=Path, metavar="DIR", help="where they are; else those of a checkout")
+    commands = parser.add_subparsers(dest="command", required=True)
+    listing = commands.add_parser("list", help="name the experiments")
+    listing.add_argument("wanted", nargs="*", default=["all"], metavar="ID")
+    listing.add_argument("--json", action="store_true")
+    show = commands.add_parser("show", help="scenario, printed values and assumptions of one experiment")
+    show.add_argument("id")
+    show.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the scenario shown")
+    run = commands.add_parser("run", help="run experiments, by the beginnings of their ids; or all")
+    run.add_argument("wanted", nargs="+", metavar="ID")
+    run.add_argument("--quick", action="store_true", help="fewer runs, rows and seconds: no verdicts")
+    run.add_argument("--jobs", type=int, default=0, metavar="N", help="runs at once; 0 for one a processor")
+    run.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a cluster that does the runs")
+    run.add_argument("--out", type=Path, metavar="DIR", help="write a page for each experiment, and figures")
+    run.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")
+    run.add_argument("--no-cache", action="store_true", help="run everything again, and keep nothing")
+    run.add_argument("--json", action="store_true", help="the results as a line of JSON")
+    again = commands.add_parser("record", help="do the emulated runs of experiments, and write emulated.csv of each")
+    again.add_argument("wanted", nargs="+", metavar="ID")
+    again.add_argument("--quick", action="store_true", help="one short run; printed, and not written")
+    again.add_argument("--program", type=Path, metavar="FILE", help="the program tfrc; else that in PATH")
+    again.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")
+    return parser
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Runs the command; its exit status."""
+    given = _arguments().parse_args(arguments)
+    try:
+        folder = library.root(given.experiments)
+        return {"list": _list, "show": _show, "run": _run, "record": _record}[given.command](folder, given)
+    except (BadExperiment, BadTable, TfrcError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return WRONG
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted; the runs that were done are kept", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _list(folder: Path, given: Any) -> int:
+    found = library.load(folder, given.wanted)
+    if given.json:
+        print(json.dumps([{"id": one.id, "title": one.title, "source": one.source, "world": one.world} for one in found]))
+    else:
+        width = max((len(one.id) for one in found), default=0)
+        print("\n".join(f"{one.id:<{width}}  {one.title}" for one in found))
+    return 0
+
+
+def _show(folder: Path, given: Any) -> int:
+    [experiment] = library.load(folder, [given.id])[:1]
+    print(f"{experiment.id} · {experiment.title}\n{experiment.source}\n")
+    for plan in experiment.plans.values():
+        path = experiment.folder / plan.scenario
+        row = experiment.published.rows[0]
+        changes = [*runner.assignments(experiment, plan, "as-published", row, ()), *given.set]
+        print(f"run {plan.name}, row {row.name}: {path}\n" + "".join(f"  --set '{one}'\n" for one in changes))
+        _native.identity("name", str(path), changes)
+        print("\n".join(f"  assumed: {key}: {why}" for key, why in _assumed(path)) + "\n")
+    print((experiment.folder / "published.csv").read_text(encoding="utf-8"))
+    return 0
+
+
+def _assumed(path: Path) -> list[tuple[str, str]]:
+    """What a scenario assumes, by the path of each key."""
+    found = []
+
+    def walk(value: Any, at: str) -> None:
+        if isinstance(value, dict) and "assumed" in value:
+            found.append((at, f"{value.get('value')}: {value['assumed']}"))
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                walk(inner, f"{at}.{key}" if at else key)
+        elif isinstance(value, list):
+            for place, inner in enumerate(value):
+                walk(inner, f"{at}.{place}")
+
+    walk(json.loads(_native.toml_as_json(path.read_text(encoding="utf-8"))), "")
+    return found
+
+
+def _run(folder: Path, given: Any) -> int:
+    experiments = [one for one in library.load(folder, given.wanted) if not one.long or given.quick or one.id in given.wanted]
+    results = run(experiments, given)
+    print(json.dumps(results) if given.json else text.document(results), end="\n" if given.json else "")
+    if given.out is not None:
+        page.write(experiments, results, given.out)
+        print(f"wrote {given.out / 'index.html'}", file=sys.stderr)
+    failed = [one["id"] for one in results["experiments"] if one["must_agree"] and "agrees" not in one["verdict"].split("-")]
+    if failed and not given.quick:
+        print(f"error: must agree, and does not: {', '.join(failed)}", file=sys.stderr)
+        return DISAGREES
+    return 0
+
+
+def _record(folder: Path, given: Any) -> int:
+    user = _native.user_cache()
+    cache = given.cache or (Path(user) if user else None)
+    for experiment in library.load(folder, given.wanted):
+        with bar("auto", "run") as tell:
+            table = emulated.record(experiment, quick=given.quick, program=given.program, cache=cache, tell=tell)
+        if given.quick:
+            print(table, end="")
+        else:
+            (experiment.folder / "emulated.csv").write_text(table, encoding="utf-8")
+            print(f"wrote {experiment.folder / 'emulated.csv'}", file=sys.stderr)
+    return 0
+
+
+def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:
+    """Runs experiments as the command line asks for it."""
+    user = _native.user_cache()
+    cache = None if given.no_cache else given.cache or (Path(user) if user else None)
+    client = None
+    if given.dask:
+        from distributed import Client
+
+        client = Client(given.dask)
+    try:
+        with bar("auto", "run") as tell:
+            return runner.run(experiments, quick=given.quick, jobs=given.jobs, cache=cache, client=client, tell=tell)
+    finally:
+        if client is not None:
+            client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

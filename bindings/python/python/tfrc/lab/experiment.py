@@ -1,0 +1,415 @@
+"""An experiment: what is run, what is measured, what is claimed."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Optional, Union
+
+import numpy as np
+
+from .recording import Run, number
+from .tables import EmulatedTable, Table, read, read_emulated
+from .verdict import BANDS, FEWEST_RUNS
+
+Profile = Literal["as-published", "rfc"]
+World = Literal["sim", "emu"]
+Measure = Callable[[Run], Mapping[str, float]]
+PROFILES: tuple[Profile, Profile] = ("as-published", "rfc")
+
+
+class BadExperiment(ValueError):
+    """An experiment that contradicts itself or its tables."""
+
+
+@dataclass(frozen=True)
+class SeedRule:
+    """How many seeds a point takes: `least` first, then twice as many as often as the interval of a
+    cell is wider than a `part`-th of its band, to `most`; together not above `hops` packet hops.
+    `open_seeds` is one last step for points with an undetermined cell, up to `open_hops`."""
+
+    least: int
+    most: int
+    hops: float
+    part: float
+    open_seeds: int = 0
+    open_hops: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (FEWEST_RUNS <= self.least <= self.most and self.part >= 1.0):
+            raise BadExperiment(f"{self}: at least {FEWEST_RUNS} seeds, most >= least, part >= 1")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the experiments of a publication share: its name, the rule of seeds, and the revision of
+    TFRC that its flows run as published."""
+
+    source: str
+    seeds: Optional[SeedRule] = None
+    revision: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Quick:
+    """The quick form: fewer runs, rows and seconds; too few for verdicts."""
+
+    runs: Optional[int] = None
+    set: Sequence[str] = ()
+    rows: Optional[Sequence[str]] = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and how it is judged."""
+
+    name: str
+    run: Optional[str]
+    band: str
+    against: str
+    read_off: float
+    rows: Optional[Sequence[str]]
+    ns2_only_rows: Sequence[str]
+    ns2_exact: Optional[str]
+    uninformative: Optional[tuple[Callable[..., bool], str]]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One simulation for each row."""
+
+    name: str
+    measure: Measure
+    scenario: str
+    set: Sequence[str]
+    keys: Optional[Mapping[str, Sequence[str]]]
+    rows: Optional[Sequence[str]]
+    runs: Optional[int]
+    profiles: Mapping[str, Sequence[str]]
+    keep: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence with a check: a value of the table that lies between two bounds."""
+
+    text: str
+    value: Callable[[Any], float]
+    between: tuple[float, float]
+    profile: Profile
+    world: World
+    undecidable: Optional[str]
+    evidence: Optional[str]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The experiment once more with other settings."""
+
+    name: str
+    about: str
+    set: Sequence[str]
+    rows: Optional[Sequence[str]]
+    only: Optional[Sequence[str]]
+    runs: int
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """The emulated side."""
+
+    set: Sequence[str] = ()
+    profile: Profile = "rfc"
+    runs: int = 1
+    rows: Optional[Sequence[str]] = None
+    only: Optional[Sequence[str]] = None
+    alone: Sequence[str] = ()
+    quick: Optional[Quick] = None
+
+
+@dataclass
+class Experiment:
+    """An experiment of a publication, or of one's own.
+
+    `keys` has, for each key column of `published.csv`, the paths of the scenario that its text is
+    assigned to. `profiles` are the changes for the two profiles: `as-published` is judged, `rfc`
+    (the defaults of the core) is printed beside it. `judge="welch"` compares the whole table with
+    ns-2's runs by Welch's test.
+    """
+
+    paper: Paper
+    place: str
+    title: str
+    keys: Mapping[str, Sequence[str]]
+    profiles: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rfc_runs: Optional[int] = None
+    quick: Quick = Quick()
+    world: World = "sim"
+    must_agree: bool = False
+    long: bool = False
+    runs: Optional[int] = None
+    runs_reason: Optional[str] = None
+    deterministic: bool = False
+    judge: Literal["bands", "welch"] = "bands"
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    emulation: Optional[Emulation] = None
+
+    id: str = field(default="", init=False)
+    folder: Path = field(default=Path(), init=False)
+    plans: dict[str, RunPlan] = field(default_factory=dict, init=False)
+    columns_: dict[str, Column] = field(default_factory=dict, init=False)
+    claims: list[Claim] = field(default_factory=list, init=False)
+    variants: list[Variant] = field(default_factory=list, init=False)
+    computed: Optional[Callable[..., Mapping[tuple[str, str], Any]]] = field(default=None, init=False)
+    is_seeded: bool = field(default=False, init=False)
+    drawing: Optional[Callable[[Any], None]] = field(default=None, init=False)
+    published: Table = field(init=False, repr=False)
+    ns2: Optional[Table] = field(default=None, init=False, repr=False)
+    emulated: Optional[EmulatedTable] = field(default=None, init=False, repr=False)
+
+    @property
+    def source(self) -> str:
+        """The publication, with the place in it."""
+        return ", ".join(part for part in (self.paper.source, self.place) if part)
+
+    def run(self, measure: Any = None, /, **options: Any) -> Any:
+        """Adds a run, whose name is that of the function: from a `Run` it measures columns.
+
+        Options: `name`; `scenario`, a file beside the experiment; `set`, changes of it; `keys` in
+        place of the experiment's; `rows`, if not all; `runs`, seeds as published; `profiles`, changes
+        of a profile for this run alone; `keep`, of `looks` and `link_flows`.
+        """
+        if measure is None:
+            return lambda measure: self.run(measure, **options)
+        name = options.pop("name", measure.__name__)
+        if name in self.plans:
+            raise BadExperiment(f"the run {name} is there twice")
+        defaults: dict[str, Any] = {
+            "scenario": "scenario.toml", "set": (), "keys": None, "rows": None, "runs": None,
+            "profiles": {}, "keep": (),
+        }  # fmt: skip
+        if unknown := [option for option in options if option not in defaults]:
+            raise TypeError(f"a run has no option {unknown[0]!r}; it has {', '.join(defaults)}")
+        self.plans[name] = RunPlan(name, measure, **{**defaults, **options})
+        return measure
+
+    def compute(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Makes the values a computation: `function(profile, rows, changes)` returns a value for each
+        row and column; `changes` are those of the profile, of the quick form and of a variant."""
+        self.computed = function
+        return function
+
+    def compute_each(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Makes the values a computation with a seed: `function(profile, rows, changes, seed)` is
+        called for each seed that the rule asks for."""
+        self.computed, self.is_seeded = function, True
+        return function
+
+    def draw(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Gives the figure the form of its paper: `function` adds panels to a `tfrc.lab.figure.Page`."""
+        self.drawing = function
+        return function
+
+    def columns(
+        self,
+        *names: str,
+        run: Optional[str] = None,
+        band: Optional[str] = None,
+        against: Literal["either", "published", "ns2"] = "either",
+        read_off: float = 0.0,
+        rows: Optional[Sequence[str]] = None,
+        ns2_only_rows: Sequence[str] = (),
+        ns2_exact: Optional[str] = None,
+        uninformative: Optional[tuple[Callable[..., bool], str]] = None,
+    ) -> None:
+        """Adds columns. `band` is the difference that is allowed; `read_off` what reading a curve
+        adds to it. `ns2_exact` is the reason why ns-2's value needs no interval. `uninformative` is
+        a rule of (measured, published, ns2) by which a cell says nothing, with the reason."""
+        band = band or ("rate" if self.computed is None else "digits")
+        if band not in BANDS:
+            raise BadExperiment(f"band {band!r}; there are {', '.join(BANDS)}")
+        for name in names:
+            if name in self.columns_:
+                raise BadExperiment(f"the column {name} is there twice")
+            parts = (band, against, read_off, rows, ns2_only_rows, ns2_exact, uninformative)
+            self.columns_[name] = Column(name, run, *parts)
+
+    def claim(
+        self,
+        text: str,
+        value: Callable[[Any], float],
+        between: tuple[float, float],
+        *,
+        profile: Profile = "as-published",
+        world: Optional[World] = None,
+        undecidable: Optional[str] = None,
+        evidence: Optional[str] = None,
+    ) -> None:
+        """Adds a claim on the table of means: `value` is given a `Means`."""
+        if not between[0] <= between[1]:
+            raise BadExperiment(f"{text}: between {between[0]} and {between[1]} there is nothing")
+        self.claims.append(Claim(text, value, between, profile, world or self.world, undecidable, evidence))
+
+    def variant(
+        self,
+        name: str,
+        about: str,
+        set: Sequence[str],
+        *,
+        rows: Optional[Sequence[str]] = None,
+        only: Optional[Sequence[str]] = None,
+        runs: int = 3,
+        profile: Profile = "as-published",
+    ) -> None:
+        """Adds a variant; `about` begins with `assumed: ` or `explains: `."""
+        if not about.startswith(("assumed: ", "explains: ")):
+            raise BadExperiment(f'variant {name}: what for? "assumed: link.path.delay" or "explains: what it shows"')
+        self.variants.append(Variant(name, about, set, rows, only, runs, profile))
+
+    def settle(self, id: str, folder: Path) -> Experiment:
+        """Reads the tables of the folder and checks all against each other."""
+        self.id, self.folder = id, folder
+        keys = list(self.keys)
+        self.published = read(folder / "published.csv", keys)
+        ns2, emulated = folder / "ns2.csv", folder / "emulated.csv"
+        self.ns2 = read(ns2, keys) if ns2.exists() else None
+        self.emulated = read_emulated(emulated) if emulated.exists() else None
+        if self.world == "emu" and self.emulation is None:
+            self.emulation = Emulation(runs=self.runs or 1, quick=self.quick)
+        if not self.plans and self.computed is None:
+            raise BadExperiment(f"{id}: nothing is run")
+        for column in self.columns_.values():
+            if column.run is not None and column.run not in self.plans:
+                raise BadExperiment(f"{id}: there is no run {column.run}")
+        left = [name for name in self.published.columns if name not in self.columns_ and name not in self.ignored]
+        if left:
+            raise BadExperiment(f"{id}: the column {left[0]} of published.csv is compared with nothing")
+        of_ns2 = self.ns2.columns if self.ns2 else ()
+        compared = [one for one in self.columns_.values() if one.name in self.published.columns]
+        compared += [one for one in self.columns_.values() if one.against == "ns2" and one.name in of_ns2]
+        if not compared and len(self.claims) < 2:
+            raise BadExperiment(f"{id}: nothing is compared, and there are fewer than two claims")
+        for rows in (one.rows for some in (self.plans.values(), self.columns_.values(), self.variants) for one in some):
+            self.row_names(rows)
+        self.row_names(self.quick.rows)
+        return self
+
+    def row_names(self, patterns: Optional[Iterable[str]]) -> Optional[list[str]]:
+        """The rows of these names, in which `*` stands for any text; None for all."""
+        if patterns is None:
+            return None
+        known, found = [row.name for row in self.published.rows], []
+        for pattern in patterns:
+            fitting = [name for name in known if fits(pattern, name)]
+            if not fitting:
+                raise BadExperiment(f"{self.id}: there is no row {pattern!r}; there are {', '.join(known)}")
+            found += fitting
+        return found
+
+    def measures(self, column: Column, row: str) -> bool:
+        """True if a column is measured in a row: in those it is given, else in those with something
+        to compare with; a column that has nothing anywhere is a probe, and measured in all."""
+        if column.rows is not None:
+            return row in (self.row_names(column.rows) or ())
+        if column.name not in self.published.columns or (row, column.name) in self.published.values:
+            return True
+        return self.ns2 is not None and (row, column.name) in self.ns2.values
+
+    @property
+    def first_runs(self) -> int:
+        """Seeds of a point as published; of the first step if there is a rule."""
+        rule = self.rule
+        return max(self.runs or (rule.least if rule else 2 if self.deterministic else 10), 1)
+
+    @property
+    def rule(self) -> Optional[SeedRule]:
+        """The paper's rule, unless the runs are deterministic or their number has a reason."""
+        own = [self.runs, *(plan.runs for plan in self.plans.values())]
+        if self.paper.seeds is None or self.deterministic or self.world == "emu":
+            return None
+        if any(runs is not None for runs in own):
+            if self.runs_reason is None:
+                raise BadExperiment(f"{self.id}: `runs` beside the paper's rule of seeds: give runs_reason")
+            return None
+        return self.paper.seeds
+
+    def runs_of(self, profile: str) -> int:
+        """Seeds of each point of a profile."""
+        return self.first_runs if profile == "as-published" else (self.rfc_runs or min(self.first_runs, 5))
+
+
+def fits(pattern: str, text: str) -> bool:
+    """True if a text fits a pattern, in which `*` stands for any text."""
+    return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
+class Means:
+    """The table of means that claims look at: `t[row, column]`, and functions of a column. In the
+    name of the row `*` stands for any text, if one row fits. A value that is not there is NaN."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        get: Callable[[str, str], Optional[float]],
+        emulated: Optional[EmulatedTable] = None,
+    ) -> None:
+        self._experiment, self._get, self._emulated = experiment, get, emulated
+
+    def __getitem__(self, place: tuple[str, str]) -> float:
+        row, column = place
+        if column not in self._experiment.columns_:
+            raise KeyError(f"there is no column {column!r}; there are {', '.join(self._experiment.columns_)}")
+        rows = [one.name for one in self._experiment.published.rows if fits(row, one.name)]
+        if len(rows) != 1:
+            found = f"the rows {', '.join(rows)} all fit" if rows else "there is no row"
+            raise KeyError(f"{found} {row!r} in published.csv")
+        value = self._get(rows[0], column)
+        return float("nan") if value is None else value
+
+    def column(self, name: str) -> dict[str, float]:
+        """The values of a column that are there, by row."""
+        values = {row.name: self[row.name, name] for row in self._experiment.published.rows}
+        return {row: value for row, value in values.items() if not np.isnan(value)}
+
+    def of(self, name: str, function: Callable[[Any], Any]) -> float:
+        """A function of the values of a column, such as `min` or `statistics.mean`; NaN of none."""
+        values = list(self.column(name).values())
+        return float(function(values)) if values else float("nan")
+
+    def key_of(self, name: str, function: Callable[..., Any]) -> float:
+        """The first key, as a number, of the row whose value `function` (`min` or `max`) picks; of
+        equal values the first row counts."""
+        values = self.column(name)
+        if not values:
+            return float("nan")
+        row = function(values, key=values.__getitem__)
+        return number(next(one.keys[0] for one in self._experiment.published.rows if one.name == row))
+
+    def inside(self, name: str, band: float) -> float:
+        """The share of rows whose value is within `band` of the emulated mean, as a part of it, or no
+        further from it than one standard deviation of the emulated runs."""
+        from .statistics import deviation_of
+
+        def near(value: float, mean: float, ci95: float, runs: int) -> bool:
+            spread = deviation_of(ci95, runs)
+            return abs(value - mean) <= max(0.0 if np.isnan(spread) else spread, band * abs(mean))
+
+        return self._share(name, near)
+
+    def same_side(self, name: str, bound: float) -> float:
+        """The share of rows whose value is on the side of the emulated mean: below −`bound`, above
+        `bound` or between."""
+        return self._share(name, lambda value, mean, *_: _side(value, bound) == _side(mean, bound))
+
+    def _share(self, name: str, near: Callable[..., bool]) -> float:
+        recorded = self._emulated.values if self._emulated else {}
+        pairs = [(value, recorded.get((row, name))) for row, value in self.column(name).items()]
+        near_ = [near(value, *one[:3]) for value, one in pairs if one is not None and not np.isnan(one.mean)]
+        return sum(near_) / len(near_) if near_ else float("nan")
+
+
+def _side(value: float, bound: float) -> int:
+    return (value > bound) - (value < -bound)

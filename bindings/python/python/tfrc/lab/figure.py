@@ -1,0 +1,206 @@
+"""Figures of results: ours over the print, with intervals. Equal results give equal bytes.
+
+An experiment that draws in the form of its paper has a function `draw(page)`, which adds panels to a
+`Page`; without one there is a panel for each column over the first key.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from .. import _native
+from .experiment import Experiment, World
+from .recording import number
+from .runner import assignments
+
+# Panels side by side; the most panels of a figure without a form of its own.
+ACROSS, MOST = 2, 16
+# A measured curve beside what it is compared with: the key of a cell, its word and mark.
+SIDES = (("published", "print", "s"), ("ns2", "ns-2", "x"))
+UNITS = {"kbit/s": 1e3, "kB/s": 8e3, "Mbit/s": 1e6}
+Panel = Callable[[Any], None]
+
+
+class Page:
+    """The panels of one experiment's figure."""
+
+    def __init__(self, experiment: Experiment, result: dict[str, Any]) -> None:
+        self.experiment, self.result = experiment, result
+        self.panels: list[Panel] = []
+        self._keys = {row.name: dict(zip(experiment.published.keys, row.keys)) for row in experiment.published.rows}
+
+    def curves(
+        self,
+        *columns: str,
+        x: Optional[str] = None,
+        by: Sequence[str] = (),
+        per: Optional[str] = None,
+        title: str = "",
+        xlabel: Optional[str] = None,
+        ylabel: Optional[str] = None,
+        ylim: Optional[tuple[float, float]] = None,
+        log: Optional[str] = None,
+        world: World = "sim",
+    ) -> None:
+        """Adds columns over the key `x`, the first without: a panel for each value of the keys `by`,
+        in it a curve for each column, or of one column for each value of the key `per`. `log` names
+        the logarithmic axes, of `x` and `y`; without it the values of the key decide."""
+        x = x or self.experiment.published.keys[0]
+        places = dict.fromkeys(tuple(keys[key] for key in by) for keys in self._keys.values())
+        for place in places:
+
+            def draw(axes: Any, place: tuple[str, ...] = place) -> None:
+                curves: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+                for cell in self.result["cells"]:
+                    keys = self._keys[cell["row"]]
+                    if cell["column"] in columns and tuple(keys[key] for key in by) == place:
+                        curves.setdefault(keys[per] if per else cell["column"], []).append((keys[x], cell))
+                self._draw(axes, curves, world, len(columns) == 1 or bool(per))
+                axes.set_title(", ".join([title, *place]).strip(", ") or (columns[0] if len(columns) == 1 else ""))
+                _finish(axes, xlabel or x, ylabel, ylim, log)
+
+            self.panels.append(draw)
+
+    def across(
+        self, prefix: str, *, xlabel: str, ylabel: Optional[str] = None, log: Optional[str] = None, **more: Any
+    ) -> None:
+        """Adds a curve for each row, over the columns whose names begin so: `at_0.4s` is at 0.4."""
+
+        def draw(axes: Any) -> None:
+            curves: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+            for cell in self.result["cells"]:
+                if cell["column"].startswith(prefix):
+                    curves.setdefault(cell["row"], []).append((cell["column"].removeprefix(prefix), cell))
+            self._draw(axes, curves, more.get("world", "sim"), False)
+            _finish(axes, xlabel, ylabel, more.get("ylim"), log)
+
+        self.panels.append(draw)
+
+    def trace(
+        self,
+        title: str,
+        run: str,
+        *,
+        row: Optional[str] = None,
+        flows: Sequence[str] = (),
+        each: Optional[int] = None,
+        link: Optional[str] = None,
+        step: float = 0.1,
+        unit: str = "kbit/s",
+        ylim: Optional[tuple[float, float]] = None,
+        whole: bool = False,
+    ) -> None:
+        """Adds curves over the time of one run, with the scenario's own seed: the goodput of the
+        first `each` flows of groups, or the queue of a link."""
+        experiment = self.experiment
+        plan = experiment.plans[run]
+        rows = experiment.published.rows
+        of_row = next(one for one in rows if row is None or one.name == row)
+        changes = assignments(experiment, plan, "as-published", of_row, ())
+
+        def draw(axes: Any) -> None:
+            path = str(experiment.folder / plan.scenario)
+            outcome, series = _native.run_one("name", path, changes, None, 1, step).split("\n", 1)
+            about = json.loads(outcome)
+            begin = 0.0 if whole else about["duration_s"] - about["measured_s"]
+            intervals = [one for one in json.loads(series) if one["t_s"] > begin]
+            if link is not None:
+                _lines(axes, {link: [one for one in intervals if one.get("link") == link]}, "queue_packets", 1.0)
+            ids = list(dict.fromkeys(one["flow"] for one in intervals if one.get("flow")))
+            for group in flows:
+                some = [id for id in ids if id == group or id.startswith(f"{group}-") or id.startswith(f"{group}.")]
+                of = {id: [one for one in intervals if one.get("flow") == id] for id in some[:each]}
+                _lines(axes, of, "goodput_bps", UNITS[unit])
+            axes.set_title(title)
+            _finish(axes, "time, s", "packets waiting" if link else f"goodput, {unit}", ylim, "")
+
+        self.panels.append(draw)
+
+    def figure(self) -> Figure:
+        """The panels in rows of two."""
+        rows, wide = math.ceil(len(self.panels) / ACROSS), min(len(self.panels), ACROSS)
+        figure = Figure(figsize=(4.4 * wide, 3.0 * rows), layout="constrained")
+        for place, draw in enumerate(self.panels, 1):
+            draw(figure.add_subplot(rows, wide, place))
+        return figure
+
+    def _draw(
+        self, axes: Any, curves: dict[str, list[tuple[str, dict[str, Any]]]], world: World, is_one: bool
+    ) -> None:
+        texts = list(dict.fromkeys(text for points in curves.values() for text, _ in points))
+        is_number = bool(texts) and not any(math.isnan(number(text)) for text in texts)
+        at = {text: number(text) if is_number else float(place) for place, text in enumerate(texts)}
+        key, half = ("emulated", "emulated_ci95") if world == "emu" else ("measured", "ci95")
+        for name, points in curves.items():
+            ours = sorted(
+                (at[text], cell[key], cell.get(half) or 0.0) for text, cell in points if cell.get(key) is not None
+            )
+            line = None
+            if ours:
+                spots, means, halves = zip(*ours)
+                label = "measured" if is_one and len(curves) == 1 else name
+                line = axes.errorbar(spots, means, yerr=halves, fmt="o-", markersize=3, capsize=2, linewidth=1, label=label)
+            for side, word, mark in SIDES if world == "sim" else ():
+                found = sorted((at[text], cell[side]) for text, cell in points if cell.get(side) is not None)
+                if found:
+                    colour = line[0].get_color() if line is not None else None
+                    look = {"markersize": 6, "markerfacecolor": "none", "color": colour}
+                    axes.plot(*zip(*found), mark, label=word if len(curves) == 1 else None, **look)
+        if not is_number:
+            axes.set_xticks(list(at.values()), texts, rotation=60 if len(texts) > 4 else 0, fontsize="x-small")
+        elif at and min(at.values()) > 0.0 and max(at.values()) / min(at.values()) >= 20.0:
+            axes.set_xscale("log")
+
+
+def of(experiment: Experiment, result: dict[str, Any]) -> Optional[Figure]:
+    """The figure of an experiment; None if nothing was measured."""
+    cells = [cell for cell in result["cells"] if cell["measured"] is not None or cell.get("emulated") is not None]
+    if not cells:
+        return None
+    page = Page(experiment, result)
+    if experiment.drawing is not None:
+        experiment.drawing(page)
+    else:
+        for name in list(dict.fromkeys(cell["column"] for cell in cells))[:MOST]:
+            is_emulated = all(cell["measured"] is None for cell in cells if cell["column"] == name)
+            page.curves(name, world="emu" if is_emulated else "sim")
+    return page.figure()
+
+
+def svg(figure: Figure) -> str:
+    """A figure as SVG: no date, and ids by a fixed salt."""
+    file = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "tfrc", "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()
+
+
+def _lines(axes: Any, curves: dict[str, list[dict[str, Any]]], key: str, unit: float) -> None:
+    for name, points in curves.items():
+        there = [(one["t_s"], one[key] / unit) for one in points if one.get(key) is not None]
+        if there:
+            axes.plot(*zip(*there), linewidth=0.8, label=name)
+
+
+def _finish(
+    axes: Any, xlabel: str, ylabel: Optional[str], ylim: Optional[tuple[float, float]], log: Optional[str]
+) -> None:
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel or "")
+    axes.title.set_fontsize("medium")
+    for axis, now, scale in (("x", axes.get_xscale(), axes.set_xscale), ("y", axes.get_yscale(), axes.set_yscale)):
+        wanted = now if log is None else "log" if axis in log else "linear"
+        if wanted != now:
+            scale(wanted)
+    if ylim is not None:
+        axes.set_ylim(*ylim)
+    axes.grid(alpha=0.3)
+    if len(axes.get_legend_handles_labels()[1]) in range(1, 11):
+        axes.legend(fontsize="x-small")

@@ -1,0 +1,367 @@
+"""Runs experiments: every point of every row, seed, profile and variant.
+
+A run is done once for all points that share it, in threads or by the workers of a Dask cluster, and
+kept whole: a change of a measure or of a page runs nothing anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from .. import _native
+from .experiment import PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule, fits
+from .judge import Measured, Sample, Samples, is_precise, judge, more_seeds, not_run
+from .recording import Recording, Run
+from .tables import Row
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+@dataclass
+class Point:
+    """One run of an experiment in one row, in one profile or variant, with several seeds."""
+
+    experiment: Experiment
+    part: str
+    """A profile, or `variant NAME`."""
+    plan: RunPlan
+    row: Row
+    columns: list[Column]
+    scenario: str
+    changes: list[str]
+    identity: str
+    seed: int
+    """All that determines a run but its number."""
+    seeds: int
+    rule: Optional[SeedRule]
+    cap: Optional[str] = None
+    given: dict[int, tuple[dict[str, float], float]] = field(default_factory=dict)
+    """Of each run, by its number: the values of the columns, and the packet hops."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to do, and the points that it gives values to."""
+
+    key: str
+    scenario: str
+    changes: tuple[str, ...]
+    run: int
+    keep: frozenset[str]
+
+
+class Store:
+    """Runs that were done, each in a file; nothing without a folder."""
+
+    def __init__(self, folder: Optional[Path]) -> None:
+        self._folder = None if folder is None else folder / "recordings"
+
+    def find(self, task: Task) -> Optional[Recording]:
+        if self._folder is None:
+            return None
+        try:
+            found = Recording.unpack(self._path(task).read_bytes())
+        except (OSError, ValueError, KeyError, EOFError, _zlib_error()):
+            return None
+        return found if task.keep <= set(found.arrays["kept"]) else None
+
+    def put(self, task: Task, recording: Recording) -> None:
+        if self._folder is None:
+            return
+        path = self._path(task)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(recording.pack())
+        part.replace(path)
+
+    def _path(self, task: Task) -> Path:
+        assert self._folder is not None
+        return self._folder / task.key[:2] / task.key[2:]
+
+
+def _zlib_error() -> type[Exception]:
+    import zlib
+
+    return zlib.error
+
+
+def run(
+    experiments: Sequence[Experiment],
+    *,
+    quick: bool = False,
+    jobs: int = 0,
+    cache: Optional[Path] = None,
+    client: Optional[Client] = None,
+    tell: Optional[Callable[[int, int], None]] = None,
+) -> dict[str, Any]:
+    """Runs experiments in virtual time and judges them: the document of their results."""
+    points = [point for one in experiments if one.world == "sim" for point in plan(one, quick)]
+    store, done = Store(cache), 0
+    while tasks := _tasks(points):
+        for task, recording in _do(list(tasks), store, jobs, client):
+            for point in tasks[task]:
+                point.given[task.run] = _values(point, recording)
+            done += 1
+            if tell is not None:
+                tell(done, done + len(_tasks(points)))
+        for experiment in experiments:
+            _grow(experiment, [point for point in points if point.experiment is experiment])
+    results = [
+        _result(one, [point for point in points if point.experiment is one], quick, jobs) for one in experiments
+    ]
+    return {"code_version": _native.code_version(), "quick": quick, "experiments": results}
+
+
+def _fewer(experiment: Experiment, runs: int, quick: bool) -> int:
+    return max(min(runs, experiment.quick.runs or 3) if quick else runs, 1)
+
+
+def plan(experiment: Experiment, quick: bool) -> Iterator[Point]:
+    """The points of an experiment, each with its scenario read and checked."""
+    if experiment.computed is not None:
+        return
+    profiles = PROFILES if experiment.judge == "bands" else PROFILES[:1]
+    for profile in profiles:
+        runs = _fewer(experiment, experiment.runs_of(profile), quick)
+        rule = experiment.rule if profile == "as-published" and not quick else None
+        yield from _part(experiment, profile, profile, quick, (), None, None, runs, rule)
+    for variant in () if quick else experiment.variants:
+        part = f"variant {variant.name}"
+        rows, changes = experiment.row_names(variant.rows), variant.set
+        yield from _part(
+            experiment, part, variant.profile, quick, changes, rows, variant.only, max(variant.runs, 1), None
+        )
+
+
+def _part(
+    experiment: Experiment,
+    part: str,
+    profile: Profile,
+    quick: bool,
+    changes: Sequence[str],
+    rows: Optional[Sequence[str]],
+    only: Optional[Sequence[str]],
+    runs: int,
+    rule: Optional[SeedRule],
+) -> Iterator[Point]:
+    for row in experiment.published.rows:
+        for plan in experiment.plans.values():
+            has_row = rows is None or row.name in rows
+            of_plan = experiment.row_names(plan.rows)
+            if not has_row or (of_plan is not None and row.name not in of_plan) or plan.name not in (only or [plan.name]):
+                continue
+            columns = [one for one in experiment.columns_.values() if _has_cell(experiment, one, plan, row, quick)]
+            if not columns:
+                continue
+            more = [*(experiment.quick.set if quick else ()), *changes]
+            all_changes = assignments(experiment, plan, profile, row, more)
+            scenario = str((experiment.folder / plan.scenario).resolve())
+            identity, seed, revisions = _native.identity("name", scenario, all_changes)
+            if part == "as-published":
+                _check_revision(experiment, f"run {plan.name}, row {row.name}", revisions)
+            own = plan.runs is not None and part == "as-published"
+            seeds = _fewer(experiment, plan.runs or runs, quick) if own else runs
+            yield Point(experiment, part, plan, row, columns, scenario, all_changes, identity, seed, seeds, rule)
+
+
+def _check_revision(experiment: Experiment, about: str, revisions: Sequence[tuple[str, str]]) -> None:
+    """Flows run the paper's revision of TFRC as published."""
+    wanted = experiment.paper.revision
+    for flow, found in revisions:
+        if wanted is not None and found != wanted:
+            raise BadExperiment(f"{experiment.id}, {about}: flow {flow} runs revision {found}; the paper's is {wanted}")
+
+
+def _has_cell(experiment: Experiment, column: Column, plan: RunPlan, row: Row, quick: bool) -> bool:
+    if column.run not in (None, plan.name):
+        return False
+    rows = experiment.quick.rows if quick else None
+    if rows is not None and not any(fits(pattern, row.name) for pattern in rows):
+        return False
+    alone = experiment.row_names(experiment.emulation.alone) if experiment.emulation else None
+    return row.name not in (alone or ()) and experiment.measures(column, row.name)
+
+
+def assignments(
+    experiment: Experiment, plan: RunPlan, profile: Profile, row: Row, more: Iterable[str]
+) -> list[str]:
+    """The changes to the scenario of a point, in their order."""
+    keys = experiment.keys if plan.keys is None else plan.keys
+    changes = [*experiment.profiles.get(profile, ()), *plan.set, *plan.profiles.get(profile, ())]
+    for key, text in zip(experiment.published.keys, row.keys):
+        changes += [f"{path}={text}" for path in keys.get(key, ())]
+    return [*changes, *more]
+
+
+def _tasks(points: Sequence[Point]) -> dict[Task, list[Point]]:
+    """The runs that are wanted and not yet done. Points of any experiments share the runs of one
+    scenario, and each is done once."""
+    sharing: dict[str, list[Point]] = defaultdict(list)
+    for point in points:
+        sharing[f"{point.identity}\nseed {point.seed}"].append(point)
+    tasks: dict[Task, list[Point]] = {}
+    for identity, users in sharing.items():
+        keep = frozenset(word for user in users for word in user.plan.keep)
+        for run in range(1, max(user.seeds for user in users) + 1):
+            wanted = [user for user in users if run <= user.seeds and run not in user.given]
+            if wanted:
+                key = hashlib.sha256(f"{identity}\nrun {run}".encode()).hexdigest()
+                task = Task(key, wanted[0].scenario, tuple(wanted[0].changes), run, keep)
+                # What is done serves those that may ask for it later, too.
+                tasks[task] = [user for user in users if run not in user.given]
+    return tasks
+
+
+def _record(task: Task) -> Recording:
+    return Recording.of("name", task.scenario, list(task.changes), task.run, task.keep)
+
+
+def _packed(task: Task) -> bytes:
+    return _record(task).pack()
+
+
+def _do(
+    tasks: list[Task], store: Store, jobs: int, client: Optional[Client]
+) -> Iterator[tuple[Task, Recording]]:
+    missing = []
+    for task in tasks:
+        if (found := store.find(task)) is not None:
+            yield task, found
+        else:
+            missing.append(task)
+    for task, recording in _here(missing, jobs) if client is None else _there(missing, client):
+        store.put(task, recording)
+        yield task, recording
+
+
+def _here(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Recording]]:
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=jobs or -1, prefer="threads", return_as="generator_unordered")
+    yield from parallel(delayed(lambda task: (task, _record(task)))(task) for task in tasks)
+
+
+def _there(tasks: list[Task], client: Client) -> Iterator[tuple[Task, Recording]]:
+    from distributed import as_completed
+
+    futures = dict(zip(client.map(_packed, tasks, key=[task.key for task in tasks], pure=True), tasks))
+    for future, packed in as_completed(list(futures), with_results=True):
+        yield futures[future], Recording.unpack(packed)
+
+
+def _values(point: Point, recording: Recording) -> tuple[dict[str, float], float]:
+    """The values of a point's columns in a run; NaN stands for none."""
+    keys = dict(zip(point.experiment.published.keys, point.row.keys))
+    try:
+        measured = dict(point.plan.measure(Run(recording, keys)))
+    except ZeroDivisionError as error:
+        raise ValueError(f"{point.experiment.id}, run {point.plan.name}, row {point.row.name}: {error}") from error
+    values = {}
+    for column in point.columns:
+        if column.name not in measured:
+            raise ValueError(f"{point.experiment.id}: the run {point.plan.name} does not measure {column.name!r}")
+        value = float(measured[column.name])
+        values[column.name] = value if math.isfinite(value) else math.nan
+    return values, float(recording.arrays["packet_hops"])
+
+
+def _grow(experiment: Experiment, points: list[Point]) -> None:
+    """More seeds, as the paper's rule asks for them."""
+    for part in dict.fromkeys(point.part for point in points if point.rule is not None):
+        of_part = [point for point in points if point.part == part]
+        if of_part[0].rule is not None:
+            more_seeds(experiment, of_part[0].rule, of_part)
+
+
+def _result(experiment: Experiment, points: list[Point], quick: bool, jobs: int) -> dict[str, Any]:
+    if experiment.world == "emu":
+        recorded = experiment.emulated is not None
+        return judge(experiment, Measured(), 0) if recorded else not_run(experiment, "nothing is recorded")
+    measured = Measured()
+    fewest = _fewer(experiment, experiment.runs_of("as-published"), quick)
+    if experiment.computed is not None:
+        _compute(experiment, measured, fewest, quick, jobs)
+        return judge(experiment, measured, fewest)
+    for point in points:
+        is_variant = point.part.startswith("variant ")
+        of = measured.variants if is_variant else measured.profiles
+        samples = of.setdefault(point.part.removeprefix("variant "), {})
+        for run in range(1, point.seeds + 1):
+            values, hops = point.given[run]
+            measured.packet_hops += int(hops) if point.part == "as-published" else 0
+            for name, value in values.items():
+                sample = samples.setdefault((point.row.name, name), Sample(cap=point.cap))
+                sample.runs += 1
+                sample.values += [] if math.isnan(value) else [value]
+    published = measured.profiles.get("as-published", {})
+    runs = max([fewest, *(sample.runs for sample in published.values())])
+    return judge(experiment, measured, runs)
+
+
+def _compute(experiment: Experiment, measured: Measured, fewest: int, quick: bool, jobs: int) -> None:
+    """The values of an experiment that computes them, by profile and by variant."""
+    assert experiment.computed is not None
+    of_quick = experiment.quick.set if quick else ()
+    for profile in PROFILES if experiment.judge == "bands" else PROFILES[:1]:
+        changes = [*experiment.profiles.get(profile, ()), *of_quick]
+        rule = experiment.rule if profile == "as-published" and not quick else None
+        rows = experiment.quick.rows if quick else None
+        measured.profiles[profile] = _computed(experiment, profile, changes, fewest, rule, rows, jobs)
+    for variant in () if quick else experiment.variants:
+        changes = [*experiment.profiles.get(variant.profile, ()), *variant.set]
+        of_variant = _computed(experiment, variant.profile, changes, variant.runs, None, variant.rows, jobs)
+        measured.variants[variant.name] = of_variant
+
+
+def _computed(
+    experiment: Experiment,
+    profile: Profile,
+    changes: list[str],
+    runs: int,
+    rule: Optional[SeedRule],
+    rows: Optional[Sequence[str]],
+    jobs: int,
+) -> Samples:
+    from joblib import Parallel, delayed
+
+    assert experiment.computed is not None
+    about = (profile, experiment.published.rows, changes)
+    wanted = set(experiment.row_names(rows) or [row.name for row in experiment.published.rows])
+    places = [
+        (row.name, column.name)
+        for row in experiment.published.rows
+        for column in experiment.columns_.values()
+        if row.name in wanted and experiment.measures(column, row.name)
+    ]
+    if not experiment.is_seeded:
+        found = experiment.computed(*about)
+        return {place: Sample([float(found[place])], 1, is_fixed=True) for place in places if place in found}
+    given: list[Any] = []
+    while True:
+        seeds = [_native.seed_of(1, run) for run in range(len(given) + 1, runs + 1)]
+        given += Parallel(n_jobs=jobs or -1, prefer="threads")(
+            delayed(experiment.computed)(*about, seed) for seed in seeds
+        )
+        samples: Samples = {}
+        for place in places:
+            values = [float(one.get(place, math.nan)) for one in given]
+            samples[place] = Sample([value for value in values if math.isfinite(value)], runs)
+        wide = rule is not None and any(
+            not is_precise(experiment, row, experiment.columns_[column], sample, rule.part)
+            for (row, column), sample in samples.items()
+        )
+        if rule is None or not wide:
+            return samples
+        if runs >= rule.most:
+            for sample in samples.values():
+                sample.cap = "seeds"
+            return samples
+        runs = min(2 * runs, rule.most)
