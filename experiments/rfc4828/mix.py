@@ -1,0 +1,85 @@
+"""TCP, TFRC and web sessions through one queue: Tables 12 to 21.
+
+The web traffic is a model of ours, so that measured values are compared with those of ns-2 with it.
+"""
+
+from functools import partial
+from typing import Any
+
+from paper import RFC, at_limit
+
+from tfrc.lab import Experiment, Quick, Run, over
+
+NS2_TCP = ["flow.tcp*.tcp.settings=ns2", "flow.web*.tcp.settings=ns2", "flow.back.tcp.settings=ns2"]
+NS2_TFRC = ["flow.tfrc*.backlog=kept", "flow.tfrc*.tfrc.revision=ns2"]
+NS2_TFRC_SP = [*NS2_TFRC, "flow.tfrc*.tfrc.charged_header=32B", "flow.tfrc*.tfrc.short_intervals=ns2"]
+mix = partial(Experiment, RFC, profiles={"as-published": [*NS2_TCP, *NS2_TFRC_SP]}, rfc_runs=3)
+# N flows of each kind (Tables 15 and 16), or five host pairs.
+n_flows = partial(
+    mix,
+    keys={"web_sessions": [], "flows": ["flow.tcp.count", "flow.tfrc.count", "flow.web.count"]},
+    quick=Quick(2, rows=["10/1", "50/5", "100/10"]),
+)
+host_pairs = partial(
+    mix,
+    keys={"web_sessions": [], "sessions_of_each_pair": ["flow.web*.web.sessions"]},
+    quick=Quick(2, rows=["10/2", "50/10", "200/40"]),
+)
+SOME_FLOWS, SOME_PAIRS = ["10/1", "50/5", "100/10", "300/30"], ["10/2", "50/10", "200/40", "800/160"]
+BOTH_WAYS = ("link.shared.queue", "link.shared.reverse.queue")
+ABOVE_MAX = ("above_max=gentle-from-start", "forced=by-probability")
+GENTLE = [f"{queue}.red.{change}" for queue in BOTH_WAYS for change in ABOVE_MAX]
+
+
+def mixed(table: Experiment, run: str, tcp: str, tfrc: str, segment: int = 1460, **options: Any) -> None:
+    """Adds a run of both kinds, whose columns are their drop and send rates under these two names."""
+    kinds = {tcp: ("tcp*", segment, segment + 40), tfrc: ("tfrc*", 200, 232)}
+
+    @table.run(name=run, **options)
+    def measure(run: Run) -> dict[str, float]:
+        found = {}
+        for name, (flows, data, packet) in kinds.items():
+            received, sent = (run.total(flows, f"{what}_packets") for what in ("received", "sent"))
+            found[f"{name}_drop_rate"] = 1 - over(received, sent)
+            bytes_on_the_wire = run.flow(flows, "sent_bytes") * packet / data
+            found[f"{name}_send_Kbps"] = bytes_on_the_wire * 8 / run.measured_s / 1000
+        return found
+
+    here: dict[str, Any] = {"run": run, "rows": options.get("rows"), "against": "ns2"}
+    for name, rule in ((tcp, None), (tfrc, at_limit(200, 100))):
+        table.columns(f"{name}_drop_rate", band="drop", **here)
+        table.columns(f"{name}_send_Kbps", uninformative=rule, **here)
+
+
+def as_published_and_in_buffers(table: Experiment, segment: int = 1460, tfrc: str = "tfrc_sp_200B") -> None:
+    """Adds the mix of the table, and the same through the queue that §B.3 asks for."""
+    mixed(table, "named", f"tcp_{segment}B", tfrc, segment)
+    rows = SOME_FLOWS if "flows" in table.keys else SOME_PAIRS
+    buffers = [f"{queue}=100 buffers of 500B" for queue in BOTH_WAYS]
+    mixed(table, "buffers", "buffers_tcp", "buffers_tfrc", segment, set=buffers, rows=rows)
+
+
+def gentle(table: Experiment) -> None:
+    """Adds ns-2's other RED to Tables 17 to 19."""
+    text = "explains: the default RED of ns-2.35, which rises gently above its upper threshold"
+    table.variant("gentle", text, GENTLE, rows=SOME_PAIRS, only=["named"])
+
+
+def web_at_140_ms(table: Experiment) -> None:
+    """Adds the round trip that web sessions have in ns-2 to Tables 15 and 16."""
+    table.variant(
+        "web sessions at 140 ms",
+        "explains: ns-2 draws both ends of a session among the nodes of all flows, two at least, so that its "
+        "mean round trip is 140 ms; one pair here has 40 ms for all",
+        ["flow.web.rtt=140ms"],
+        rows=["10/1"],
+        only=["named"],
+        runs=40,
+    )
+
+
+def wider_thresholds(table: Experiment, explains: str) -> None:
+    """Adds a RED with thresholds of its own to Tables 17 and 20."""
+    changes = [f"link.shared.queue.red.{change}" for change in ("thresholds=fixed", "min=25", "max=75")]
+    name = "thresholds of 25 and 75 packets"
+    table.variant(name, f"explains: {explains}", changes, rows=["10/2", "50/10"], only=["named"])

@@ -1,0 +1,22 @@
+"""What the tables of RFC 4828 share.
+
+Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
+"""
+
+from collections.abc import Callable
+
+from tfrc.lab import Means, Paper, SeedRule
+
+RFC = Paper("RFC 4828", seeds=SeedRule(least=20, most=400, hops=600e6, part=3))
+
+
+def ratio(row: str, a: str, b: str) -> Callable[[Means], float]:
+    """The value of a claim: in a row, column `a` over column `b`."""
+    return lambda t: t[row, a] / t[row, b]
+
+
+def at_limit(segment: int, per_second: int) -> tuple[Callable[..., bool], str]:
+    """The rule by which a TFRC flow that its application limits says nothing."""
+    limit = (segment + 32) * 8 * per_second / 1000
+    text = f"the application's limit: {segment + 32} B, {per_second} times a second"
+    return lambda measured, *_: measured > 0.97 * limit, text

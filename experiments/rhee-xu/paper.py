@@ -1,0 +1,125 @@
+"""What the figures of Rhee and Xu share.
+
+Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
+"""
+
+from functools import partial
+
+from tfrc.lab import Experiment, Paper, Quick, SeedRule
+
+PAPER = Paper(
+    "Rhee and Xu, IEEE/ACM Transactions on Networking 15(4), 2007",
+    seeds=SeedRule(least=20, most=400, hops=300e6, part=3),
+)
+FLOWS = {"flows": ["flow.tcp.count", "flow.tfrc.count"]}
+NS2 = ["flow.tfrc.tfrc.revision=ns2", "flow.tcp.tcp.settings=ns2", "flow.tcp.tcp.window=5000"]
+# t_RTO as a standard TCP has it, in both profiles: the paper sets it so.
+TICKS = ["flow.tfrc.tfrc.rto=ticks", "flow.tfrc.tfrc.rto_tick=10ms"]
+TCP_RTO = ["flow.tfrc.tfrc.rto_tick=10ms", "flow.tfrc.tfrc.rto_least=1s"]
+
+# Figures 6 to 11: one dumbbell of 50 ms with n TCPs and n TFRC flows.
+dumbbell = partial(
+    Experiment,
+    PAPER,
+    keys=FLOWS,
+    quick=Quick(runs=3, set=["duration=100s"], rows=["8", "32"]),
+    profiles={
+        "as-published": [*NS2, "flow.tfrc.tfrc.rto=ticks", *TCP_RTO, "flow.tcp.tcp.min_rto=1s"],
+        "rfc": ["flow.tfrc.tfrc.rto=rfc6298", *TCP_RTO],
+    },
+)
+# Figures 14 and 15 and the heuristics: paths of 10 to 500 ms.
+paths = partial(Experiment, PAPER, keys=FLOWS, quick=Quick(runs=3, set=["duration=100s"], rows=["32", "96"]))
+
+
+def path(delay: str, rtt: str, queue: int, low: int, high: int, *more: str) -> list[str]:
+    """The changes that make the path of 10 ms another one, with queues of `queue` packets."""
+    red = "link.bottleneck.queue.red"
+    queues = [f"{red}.limit={queue}p", f"{red}.min={low}", f"{red}.max={high}"]
+    way_back = f"link.bottleneck.reverse.queue={queue}p ns2"
+    return [*more, f"link.bottleneck.delay={delay}", f"flow.*.rtt=uniform {rtt}", *queues, way_back]
+
+
+# Each path: its rows, its changes, and least t_RTO: 4 (R + 4 ms), R without queueing, as in our ns-2 runs.
+PATHS = {
+    "10ms": (["8", "16", "32"], [], "56ms"),
+    "50ms": (["32", "64"], path("10ms", "49ms 51ms", 94, 19, 56), "216ms"),
+    "100ms": (["64"], path("20ms", "98ms 102ms", 188, 38, 112), "416ms"),
+    "500ms": (
+        ["16", "64", "96"],
+        path("100ms", "490ms 510ms", 188, 38, 112, "link.bottleneck.rate=3Mbit/s"),
+        "2016ms",
+    ),
+}
+
+
+def equation(rtt: float, p: float, t_rto: float = 1.0, most: float = 1.0) -> float:
+    """The paper's f, in kbit/s of packets of 1000 bytes; its timeout term is capped at `most`."""
+    timeouts = min(most, 3.0 * (3.0 * p / 8.0) ** 0.5) * p * (1.0 + 32.0 * p**2)
+    return 8.0 / (rtt * (2.0 * p / 3.0) ** 0.5 + t_rto * timeouts)
+
+
+def kbps(run, kind: str) -> float:
+    """The sending rate in packets of 1000 bytes; 960 and 968 of them are data."""
+    return run.flow(kind, "send_rate_bps") * 1000 / {"tcp": 960, "tfrc": 968}[kind] / 1000
+
+
+def per_packet(run, kind: str) -> float:
+    """Loss events for each packet that was sent."""
+    return run.total(kind, "loss_events") / run.total(kind, "sent_packets")
+
+
+def difference(run) -> float:
+    """TFRC's loss events per packet over TCP's, less one."""
+    return per_packet(run, "tfrc") / per_packet(run, "tcp") - 1
+
+
+def tfrc_beside_equation(run) -> dict[str, float]:
+    """TFRC's throughput beside the equation at 1/E[θ] and at E[1/θ̂], at TFRC's own round-trip time."""
+    rtt, p, p_hat = run.flow("tfrc", "rtt_s"), run.theta("tfrc", "p"), run.theta("tfrc", "p_hat")
+    at_p, at_p_hat, tfrc = equation(rtt, p), equation(rtt, p_hat), kbps(run, "tfrc")
+    return {
+        "tcp_Kbps": kbps(run, "tcp"),
+        "tfrc_Kbps": tfrc,
+        "p": p,
+        "normalized_cov": run.theta("tfrc", "normalized_cov"),
+        "cv_hat": run.theta("tfrc", "cv_hat"),
+        "p_hat": p_hat,
+        "f_p_over_tfrc": at_p / tfrc,
+        "f_p_hat_over_tfrc": at_p_hat / tfrc,
+        "gap": at_p / at_p_hat,
+    }
+
+
+def assumptions_of_the_dumbbell(figure: Experiment) -> None:
+    """What the paper does not give, changed one by one."""
+    red = "link.bottleneck.queue.red"
+    small = [f"{red}.limit=50p", f"{red}.min=5", f"{red}.max=25"]
+    later = ["flow.*.start=uniform 0s 40s", "duration=300s"]
+    figure.variant("link-30Mbit", "assumed: link.0.rate", ["link.bottleneck.rate=30Mbit/s"], rows=["32"])
+    figure.variant("queue-50", "assumed: link.0.queue.red.limit", small, rows=["32"])
+    figure.variant("rtt-100ms", "assumed: flow.0.rtt", ["flow.*.rtt=uniform 98ms 102ms"], rows=["32"])
+    figure.variant("starts-50s", "assumed: flow.0.start, duration", later, rows=["32"])
+
+
+def assumptions_of_the_paths(figure: Experiment, short: str, long: str) -> None:
+    """The same for the paths, by the names of the runs of 10 and 500 ms."""
+    four = ["flow.tfrc.tfrc.revision=ns2", "flow.tfrc.tfrc.rto=four-rtt", "flow.tcp.tcp.settings=ns2"]
+    four += ["flow.tcp.tcp.min_rto=1s", "flow.tcp.tcp.window=5000"]
+    later = ["flow.*.start=uniform 0s 40s", "duration=400s"]
+    ends = {"rows": ["32", "96"], "only": [short, long]}
+    text = "explains: with 4R itself, R with its queueing, the 500 ms case goes further down"
+    figure.variant("four-rtt", text, four, profile="rfc", **ends)
+    text = "explains: beside a TCP with a minimum RTO of 0.2 s both extremes shrink"
+    figure.variant("tcp-min-rto-200ms", text, ["flow.tcp.tcp.min_rto=200ms"], **ends)
+    alone = {"rows": ["32"], "only": [short]}
+    queue = ["link.bottleneck.queue=19p ns2"]
+    figure.variant("droptail", "assumed: link.0.queue.red.limit", queue, **alone)
+    figure.variant("link-30Mbit", "assumed: link.0.rate", ["link.bottleneck.rate=30Mbit/s"], **alone)
+    figure.variant("starts-40s", "assumed: flow.0.start, duration", later, **alone)
+
+
+def count_by_scoreboard(figure: Experiment, *runs: str) -> None:
+    """Shows what ns-2's counter of packets in flight does."""
+    text = "explains: TCP that counts what is in flight by its scoreboard and not by ns-2's counter"
+    figure.variant("pipe-scoreboard", text, ["flow.tcp.tcp.pipe=scoreboard"], rows=["8"], only=runs)

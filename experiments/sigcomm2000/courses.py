@@ -1,0 +1,53 @@
+"""Courses of flows in stretches of a run: what was sent and lost (Figures 18, 22, 23, 28)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from pandas import DataFrame
+
+from tfrc import simulate
+from tfrc.lab import Experiment
+
+
+def courses(figure: Experiment, changes: Sequence[str], seed: int, interval: float) -> dict[str, DataFrame]:
+    """The course of each flow of the figure's scenario, in stretches of `interval` seconds."""
+    assigned = dict(change.split("=", 1) for change in changes)
+    scenario = figure.folder / "scenario.toml"
+    series = simulate(scenario, set=assigned, seed=seed, interval=interval, progress=False).series
+    assert series is not None
+    return {str(name): course for name, course in series.to_pandas().groupby("flow")}
+
+
+def between(course: DataFrame, start: float, end: float) -> DataFrame:
+    """The stretches that end between two times."""
+    return course[(course.t_s > start + 1e-6) & (course.t_s <= end + 1e-6)]
+
+
+def one_stops(figure: Experiment) -> None:
+    """Measures what one of two flows does when the other stops at 30 s: packets in each tenth of a second."""
+
+    @figure.compute_each
+    def values(profile: str, rows: Any, changes: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
+        course = courses(figure, changes, seed, interval=0.1)["stays"]
+        before, after, settled = (between(course, *times) for times in ((25, 30), (30, 40), (32, 40)))
+        # Half a second at three quarters of the line's 18.75 packets.
+        halves = np.convolve(after.sent_packets, np.ones(5), "valid")
+        high = after.t_s.to_numpy()[: len(halves)][halves >= 0.75 * 18.75 * 5]
+        later = between(course, 30.5, 40)
+        losses = later.t_s[later.lost_packets > 0]
+        found = {
+            "before": before.sent_packets.mean(),
+            "after": settled.sent_packets.mean(),
+            "peak": after.sent_packets.max(),
+            "deviation": settled.sent_packets.std(ddof=0),
+            "rise_s": min(high, default=math.nan) - 30,
+            "first_loss_s": min(losses, default=40.0) - 30,
+        }
+        return {(row.name, column): value for row in rows for column, value in found.items()}
+
+    figure.columns("peak", band="rate")
+    figure.columns("before", "after", "deviation", "rise_s", "first_loss_s")

@@ -1,0 +1,62 @@
+from paper import SCALES, SCRIPTS, place, sources, vary
+
+figure = sources(
+    place(13, SCRIPTS), "Variation of one TCP and one TFRC flow beside on/off sources, by time scale"
+)
+COLUMNS = {f"{kind}_{scale}s": (kind.lower(), scale) for kind in ("TFRC", "TCP") for scale in SCALES}
+
+
+@figure.run
+def background(run):
+    found = {name: run.cov(*of) for name, of in COLUMNS.items()}
+    return {**found, "loss": run.link("bottleneck", "drop_rate")}
+
+
+figure.columns(*COLUMNS, read_off=0.1)
+figure.columns("loss")
+
+
+def over_tcp(t, row):
+    """TFRC's variation over TCP's at 0.4 s."""
+    return t[row, "TFRC_0.4s"] / t[row, "TCP_0.4s"]
+
+
+for count, low, high in ((60, 0.4, 0.7), (100, 0.35, 0.75), (130, 0.1, 0.6), (150, 0.1, 0.5)):
+    figure.claim(
+        f"TFRC varies far less than TCP at {count} sources ({low} to {high} of it at 0.4 s)",
+        lambda t, count=count: over_tcp(t, f"{count}/*"),
+        between=(low, high),
+    )
+figure.claim(
+    "especially at high loss rates",
+    lambda t: over_tcp(t, "150/*") / over_tcp(t, "60/*"),
+    between=(0.2, 0.95),
+)
+figure.claim(
+    "The variation of TFRC rises with the number of sources",
+    lambda t: t["150/*", "TFRC_0.4s"] / t["60/*", "TFRC_0.4s"],
+    between=(4, 20),
+)
+
+vary(figure, "ns2-rules", rows=["130/26"], runs=2)
+busy = {"rows": ["130/26", "150/30"], "runs": 8}
+vary(figure, "max-rto-long", **busy)
+figure.variant(
+    "history-of-4",
+    "explains: a history of four intervals, which no text names, as a measure of what would have to differ",
+    ["flow.tfrc.tfrc={ revision = 'sigcomm2000', intervals = 4 }"],
+    **busy,
+)
+figure.variant(
+    "rto-at-least-1s",
+    "explains: t_RTO of at least 1 s in the equation, which no text names, as another measure",
+    ["flow.tfrc.tfrc={ revision = 'sigcomm2000', rto = 'four-rtt-at-least' }"],
+    **busy,
+)
+
+
+@figure.draw
+def draw(page):
+    # A curve for each of the numbers of sources, as the report has them.
+    for kind in ("TFRC", "TCP"):
+        page.across(f"{kind}_", xlabel="time scale, s", ylabel=f"coefficient of variation of {kind}", log="x")

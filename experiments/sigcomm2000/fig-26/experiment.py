@@ -1,0 +1,27 @@
+from paper import SCRIPTS, vary
+from queues import queue_figure, traces
+
+CASE = "40 flows"
+figure = queue_figure(
+    f"Figure 26; the numbers from its Figure 25; {SCRIPTS}", "Queue with forty long-lived flows, drop-tail"
+)
+titles = {"DropTail_TCP": "Drop-tail: TCP flows", "DropTail_TFRC": "Drop-tail: TFRC flows"}
+traces(figure, titles, ["link.bottleneck.queue=250p"])
+
+figure.claim(
+    "The mean queue of DropTail with TFRC is about that with TCP",
+    lambda t: t[CASE, "DropTail_TFRC_mean_queue"] / t[CASE, "DropTail_TCP_mean_queue"],
+    between=(0.6, 1.7),
+)
+figure.claim(
+    "With DropTail the queue is long on the average",
+    lambda t: t[CASE, "DropTail_TFRC_mean_queue"] / 250,
+    between=(0.3, 0.95),
+)
+vary(figure, "ns2-rules", only=["DropTail_TFRC"], runs=5)
+
+@figure.draw
+def draw(page):
+    """The queue under TCP and under TFRC flows, as TR-00-003, Figure 26, has it."""
+    page.trace("Drop-tail: TCP flows", "drop-tail-tcp", link="bottleneck", step=0.05)
+    page.trace("Drop-tail: TFRC flows", "drop-tail-tfrc", link="bottleneck", step=0.05)

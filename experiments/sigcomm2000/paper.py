@@ -1,0 +1,193 @@
+"""What the figures of "Equation-Based Congestion Control for Unicast Applications" share.
+
+Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from tfrc.lab import Emulation, Experiment, Paper, Quick, Run, SeedRule
+
+PAPER = Paper(
+    "TR-00-003",
+    # `hops`: twenty minutes of a processor for each experiment, a third of the most that one may take. It
+    # was 3e8 until 60 cells of figures 6 and 11 to 13 stayed open for want of seeds; this number was set
+    # before any result with it was seen. `open_*`, fixed before any result with it was seen: 1000 seeds where
+    # they cost a minute or two of a processor, which are the experiments whose runs take well below a second.
+    seeds=SeedRule(least=20, most=400, hops=12e9, part=3, open_seeds=1000, open_hops=1e9),
+    # TR-00-003 §3: the report simulates its own TFRC; ns-2.35's is shown beside it as a variant.
+    revision="sigcomm2000",
+)
+SCRIPT = "the authors' ns-2 script (icir.org/tfrc/sims.html)"
+SCRIPTS = "the authors' ns-2 scripts (icir.org/tfrc/sims.html)"
+
+KINDS = ("tcp", "tfrc")
+
+# What several figures show once more with other settings: by the name of the variant, what that explains and
+# the changes.
+VARIANTS = {
+    "ns2-rules": ("TFRC of ns-2.35 instead of the report's rules", ["flow.tfrc*.tfrc={ revision = 'ns2' }"]),
+    "arrival-reports": (
+        "ns-2's reports: on the first packet R after the last, with X_recv since the last",
+        ["flow.tfrc.tfrc.feedback=arrival", "flow.tfrc.tfrc.receive_rate=since-report"],
+    ),
+    "ns-2.35": (
+        "the TCP of ns-2.35 instead of that of early 2000",
+        ["flow.tcp.tcp={ variant = 'sack', settings = 'ns2', window = 10000 }"],
+    ),
+    "min-rto-1s": ("the minimum of 1 s that ns-2 had from 2001 to 2004", ["flow.tcp.tcp.min_rto=1s"]),
+    "max-rto-long": (
+        "until March 2007 ns-2's greatest timeout was long (its change log), "
+        "and only the end of the doubling at 64 bounded it",
+        ["flow.tcp.tcp.max_rto=100000s"],
+    ),
+    "rtt-80-120ms": (
+        "the round-trip times of Figure 9",
+        [f"flow.{kind}.rtt=uniform 80ms 120ms" for kind in KINDS],
+    ),
+    "as-described": (
+        "sources that are all alike, as the report's words have them: 1 s on, 2 s off, 500 kbit/s",
+        ["flow.onoff.draws={}"],
+    ),
+    "random-starts": (
+        "starts at random within the first 20 s instead of evenly",
+        [f"flow.{kind}-*.start=uniform 0s 20s" for kind in KINDS],
+    ),
+    "equal-rtts": (
+        "all round-trip times 45 ms, as the report's words have them",
+        [f"flow.{kind}-*.rtt=45ms" for kind in KINDS],
+    ),
+    "no-reverse": ("without reverse traffic", ["flow.back.count=0"]),
+    "from-20s": ("the last 10 s alone, when all flows are there", ["warmup=20s"]),
+}
+
+
+def vary(figure: Experiment, *names: str, more: str = "", **options: Any) -> None:
+    """Adds variants of these names; `more` ends the reason."""
+    for name in names:
+        explains, changes = VARIANTS[name]
+        figure.variant(name, f"explains: {explains}{more}", changes, **options)
+
+
+def place(figure: int, *sources: str) -> str:
+    """The place of a figure in the report and in the conference version, which has a Figure 8 of its own."""
+    return "; ".join([f"Figure {figure} (conference version: Figure {figure + (figure >= 8)})", *sources])
+
+
+def rfc_tcp(flow: str = "tcp", window: int = 5000) -> str:
+    """The change that makes a flow the TCP of the RFCs."""
+    return f"flow.{flow}.tcp={{ variant = 'sack', window = {window} }}"
+
+
+def rfc_tfrc(flow: str = "tfrc", more: str = "") -> str:
+    """The change that makes a flow the TFRC of RFC 5348."""
+    return f"flow.{flow}.tfrc={{ revision = 'rfc5348'{more} }}"
+
+
+ONE_FLOW = {"rfc": [rfc_tfrc()]}
+BOTH_KINDS = {"rfc": [rfc_tcp(), rfc_tfrc()]}
+
+# Figures 3 and 4: the report's own algorithm, in a DCCP endpoint, through the pipe in real time.
+buffers = partial(
+    Experiment,
+    PAPER,
+    keys={"buffer": ["link.pipe.queue"]},
+    deterministic=True,
+    emulation=Emulation(
+        runs=3, profile="as-published", quick=Quick(1, ["duration=30s", "warmup=10s"], ["64p"])
+    ),
+)
+
+
+def oscillation(run: Run) -> dict[str, float]:
+    """The variation of the rate, and the use of the pipe."""
+    return {"cov": run.cov("tfrc", 0.2), "utilization": run.link("pipe", "utilization")}
+
+
+def rates(page: Any) -> None:
+    """Draws the rate over 180 s at each buffer, which the report has in perspective."""
+    for packets in (2, 8, 32, 64):
+        title, row = f"Buffer of {packets} packets", f"{packets}p"
+        page.trace(title, "pipe", row=row, flows=["tfrc"], step=0.5, unit="kB/s", ylim=(0, 300), whole=True)
+
+
+# Figures 6 and 7, and Figure 8 of the conference version: pairs of a TCP and a TFRC flow.
+PAIRS = {
+    "flows_of_each": [f"flow.{kind}.count" for kind in KINDS],
+    "rtt": [f"flow.{kind}.rtt" for kind in KINDS],
+    "start": [f"flow.{kind}.start" for kind in KINDS],
+    "back": ["flow.back.count"],
+}
+
+
+def share(run: Run, kind: str, line_bps: float) -> float:
+    """The mean throughput of a kind of flow, with headers, over the fair share of the line."""
+    return run.flow(kind, "goodput_bps") * 1000 / 960 * 2 * run.number("flows_of_each") / line_bps
+
+
+# Figures 9 and 10 share their runs. Emulated, TCP is the kernel's Reno with selective acknowledgements.
+mix = partial(
+    Experiment,
+    PAPER,
+    keys={"timescale_s": []},
+    must_agree=True,
+    quick=Quick(4, rows=["0.5", "5"]),
+    profiles=BOTH_KINDS,
+    emulation=Emulation(runs=3, quick=Quick(1, ["duration=30s", "warmup=10s"], ["0.5", "5"])),
+)
+
+# Figures 11 to 13: one TCP and one TFRC flow among on/off sources.
+sources = partial(
+    Experiment,
+    PAPER,
+    keys={"onoff_sources": ["flow.onoff.count"], "of_each_kind": []},
+    quick=Quick(1, ["duration=300s"], ["60/12", "130/26"]),
+    profiles=BOTH_KINDS,
+    rfc_runs=1,
+)
+SCALES = (0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 20, 30, 40, 50, 60, 70, 80, 100)
+
+# Figures 16 and 17: the report's algorithm in a DCCP endpoint beside the kernel's Reno with selective
+# acknowledgements. The row of Solaris is not run: its TCP is not to be had.
+PATHS = {
+    "UCL": "UCL/*",
+    "Mannheim": "Mannheim/*",
+    "UMass (Linux)": "UMASS_Linux/*",
+    "Nokia, Boston": "Nokia_Boston/*",
+}
+SOLARIS = "the aggressive retransmission timer of Solaris 2 TCP cannot be had from a Linux kernel"
+internet = partial(
+    Experiment,
+    PAPER,
+    world="emu",
+    keys={"path": [], "rate": ["link.path.rate"], "delay": ["link.path.delay"], "queue": ["link.path.queue"]},
+    profiles=ONE_FLOW,
+    emulation=Emulation(
+        runs=2,
+        profile="as-published",
+        rows=list(PATHS.values()),
+        quick=Quick(1, ["duration=30s", "warmup=10s"], ["UCL/*"]),
+    ),
+)
+INTERNET_SCALES = (0.4, 1, 2, 4, 10, 20, 40, 60)
+
+# Figures 19 to 21: the round-trip time of the script's path, and what variants of 20 and 21 explain.
+RTT_S = 0.08076
+CAPPED = ": t_RTO in ticks of 0.1 s, the timeout term capped"
+PHASES = (
+    "explains: what the phase of the drops does: the flow starts at a random time within 0.4 s, "
+    "and the tenth packet is not dropped"
+)
+
+
+def rtts_to_halve(run: Run) -> float:
+    """Round-trip times from the first report after 10 s that lowers the rate, which is the first, to the one
+    that brings it to a half."""
+    before = run.state("tfrc", "allowed_bps", 10)
+
+    def below(part: float) -> float:
+        return run.first("tfrc", "allowed_bps", 10, lambda rate: rate < part * before)
+
+    return 1 + (below(0.5) - below(0.999999)) / RTT_S
