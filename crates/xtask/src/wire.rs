@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{Outcome, cargo, root};
 
 /// Length of a datagram, bytes.
-const BYTES: &str = "1400";
+const BYTES: &str = "1400B";
 /// Bytes of a pcap file before its records, and of a record before its packet.
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
@@ -122,6 +122,10 @@ impl Bench<'_> {
             .stderr(Stdio::null())
             .output()
             .map_err(|error| format!("{}: {error}", tfrc.display()))?;
+        if !sent.status.success() {
+            // Nobody else connects to this receiver.
+            receiver.kill().map_err(|error| error.to_string())?;
+        }
         receiver.wait().map_err(|error| error.to_string())?;
         let document: Value =
             serde_json::from_slice(&sent.stdout).map_err(|error| format!("tfrc send: {error}"))?;
@@ -141,7 +145,7 @@ impl Bench<'_> {
         let mut lines = lines.lines().map_while(Result::ok);
         let port = lines.next().ok_or("the bare receiver has no port")?;
         let words = [port, format!("{packets:.0}"), format!("{rate:.0}"), format!("{burst:.0}")];
-        let sent = Command::new(&self.bare).arg("send").args(words).arg(BYTES).status();
+        let sent = Command::new(&self.bare).arg("send").args(words).arg(BYTES.trim_end_matches('B')).status();
         if !sent.is_ok_and(|status| status.success()) {
             return Err("the bare sender failed".to_owned());
         }
