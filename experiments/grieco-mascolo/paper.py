@@ -1,4 +1,4 @@
-"""What the figures of Grieco and Mascolo share.
+"""The common part of the figures of Grieco and Mascolo.
 
 Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
 """

@@ -1,4 +1,4 @@
-"""What the experiments of gTFRC's draft share.
+"""The common part of the experiments of gTFRC's draft.
 
 Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
 """

@@ -1,4 +1,4 @@
-"""What the comparisons with Linux's TCPs share.
+"""The common part of the comparisons with Linux's TCPs.
 
 Nothing is published here, so there are no seeds by the width of a band.
 """

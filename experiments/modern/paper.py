@@ -1,4 +1,4 @@
-"""What the experiments with the TCPs of today share.
+"""The common part of the experiments with the TCPs of today.
 
 Nothing is published here, so there are no seeds by the width of a band.
 """

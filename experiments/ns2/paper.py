@@ -1,4 +1,4 @@
-"""What the comparisons with ns-2 share: the simulator is compared with ns-2, not with the RFCs."""
+"""The common part of the comparisons with ns-2: the simulator is compared with ns-2, not with the RFCs."""
 
 from functools import partial
 

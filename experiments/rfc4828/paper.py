@@ -1,4 +1,4 @@
-"""What the tables of RFC 4828 share.
+"""The common part of the tables of RFC 4828.
 
 Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
 """

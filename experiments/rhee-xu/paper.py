@@ -1,4 +1,4 @@
-"""What the figures of Rhee and Xu share.
+"""The common part of the figures of Rhee and Xu.
 
 Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
 """
@@ -92,7 +92,7 @@ def tfrc_beside_equation(run) -> dict[str, float]:
 
 
 def assumptions_of_the_dumbbell(figure: Experiment) -> None:
-    """What the paper does not give, changed one by one."""
+    """Variants of the values that the paper does not give, one by one."""
     red = "link.bottleneck.queue.red"
     small = [f"{red}.limit=50p", f"{red}.min=5", f"{red}.max=25"]
     later = ["flow.*.start=uniform 0s 40s", "duration=300s"]

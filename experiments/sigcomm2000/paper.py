@@ -1,4 +1,4 @@
-"""What the figures of "Equation-Based Congestion Control for Unicast Applications" share.
+"""The common part of the figures of "Equation-Based Congestion Control for Unicast Applications".
 
 Rules for all experiments of this folder, fixed before their results were seen (docs/experiments.md).
 """

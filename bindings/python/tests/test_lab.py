@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfrc.lab import Experiment, Run, SeedRule, cli, library, runner
+from tfrc.lab import Experiment, Run, SeedRule, cli, judge, library, runner
 from tfrc.lab.experiment import BadExperiment
+from tfrc.lab.figure import Page
 from tfrc.lab.judge import Sample, is_open, is_precise, more_seeds
 from tfrc.lab.recording import Recording, number
 from tfrc.lab.statistics import estimate, holm, variation, welch
@@ -324,6 +325,11 @@ def test_every_experiment_of_the_literature_fits_its_scenario_and_tables() -> No
     for one in found:
         points = list(runner.plan(one, quick=True))
         assert points or one.computed is not None or one.world == "emu", one.id
+        if one.drawing is not None:
+            # Runs, rows and keys that a drawing names are looked up while it adds its panels.
+            page = Page(one, judge.not_run(one, ""))
+            one.drawing(page)
+            assert page.panels, one.id
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")

@@ -31,7 +31,7 @@ def drop_percent(profile, segment, bps, rtt):
 
 
 def data_kbps(segment):
-    """What a rate of 128 kbit/s with headers leaves for data."""
+    """The rate of data in 128 kbit/s with headers."""
     return 128 * segment / (segment + HEADER)
 
 

@@ -29,9 +29,3 @@ figure.claim(
 vary(figure, "equal-rtts", "from-20s", runs=5)
 vary(figure, "no-reverse")
 vary(figure, "ns2-rules", only=["TFRC"], runs=5)
-
-@figure.draw
-def draw(page):
-    """The queue under TCP and under TFRC flows, as TR-00-003, Figure 14, has it."""
-    page.trace("Drop-tail: TCP flows", "tcp", link="bottleneck", step=0.05)
-    page.trace("Drop-tail: TFRC flows", "tfrc", link="bottleneck", step=0.05)

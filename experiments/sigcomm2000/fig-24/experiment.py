@@ -19,9 +19,3 @@ figure.claim(
     between=(0.3, 0.95),
 )
 vary(figure, "ns2-rules", only=["DropTail_TFRC"], runs=5)
-
-@figure.draw
-def draw(page):
-    """The queue under TCP and under TFRC flows, as TR-00-003, Figure 24, has it."""
-    page.trace("Drop-tail: TCP flows", "drop-tail-tcp", link="bottleneck", step=0.05)
-    page.trace("Drop-tail: TFRC flows", "drop-tail-tfrc", link="bottleneck", step=0.05)

@@ -20,9 +20,3 @@ figure.claim(
 vary(figure, "random-starts", "equal-rtts", runs=5)
 vary(figure, "no-reverse")
 vary(figure, "ns2-rules", only=["RED_TFRC"], runs=5)
-
-@figure.draw
-def draw(page):
-    """The queue under TCP and under TFRC flows, as TR-00-003, Figure 25, has it."""
-    page.trace("RED: TCP flows", "red-tcp", link="bottleneck", step=0.05)
-    page.trace("RED: TFRC flows", "red-tfrc", link="bottleneck", step=0.05)

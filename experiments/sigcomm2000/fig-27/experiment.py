@@ -18,9 +18,3 @@ figure.claim(
     between=(0.06, 0.5),
 )
 vary(figure, "ns2-rules", only=["RED_TFRC"], runs=5)
-
-@figure.draw
-def draw(page):
-    """The queue under TCP and under TFRC flows, as TR-00-003, Figure 27, has it."""
-    page.trace("RED: TCP flows", "red-tcp", link="bottleneck", step=0.05)
-    page.trace("RED: TFRC flows", "red-tfrc", link="bottleneck", step=0.05)

@@ -87,7 +87,7 @@ def _show(folder: Path, given: Any) -> int:
 
 
 def _assumed(path: Path) -> list[tuple[str, str]]:
-    """What a scenario assumes, by the path of each key."""
+    """The assumptions of a scenario: the path of each key, its value and the reason."""
     found = []
 
     def walk(value: Any, at: str) -> None:

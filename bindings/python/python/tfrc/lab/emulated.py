@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from .. import _native
-from .experiment import BadExperiment, Column, Emulation, Experiment, Quick, RunPlan, fits
+from .experiment import BadExperiment, Column, Emulation, Experiment, Quick, RunPlan
 from .recording import Recording, Run
-from .runner import assignments
+from .runner import assignments, places
 from .statistics import estimate
 from .tables import EmulatedTable, Row
 
@@ -85,27 +85,15 @@ def _points(
 ) -> Iterator[tuple[Row, RunPlan, list[Column], list[str]]]:
     short = _quick(experiment, emulation)
     more = [*(short.set if quick else ()), *emulation.set]
-    rows = experiment.row_names(emulation.rows)
-    for row in experiment.published.rows:
-        is_short = not quick or short.rows is None or any(fits(pattern, row.name) for pattern in short.rows)
-        for plan in experiment.plans.values():
-            of_plan = experiment.row_names(plan.rows)
-            has_row = all(names is None or row.name in names for names in (rows, of_plan))
-            if not is_short or not has_row or plan.name not in (emulation.only or [plan.name]):
-                continue
-            columns = [
-                column
-                for column in experiment.columns_.values()
-                if column.run in (None, plan.name) and experiment.measures(column, row.name)
-            ]
-            if columns:
-                yield row, plan, columns, assignments(experiment, plan, emulation.profile, row, more)
+    rows = [emulation.rows, short.rows if quick else None]
+    for row, plan, columns in places(experiment, rows, emulation.only):
+        yield row, plan, columns, assignments(experiment, plan, emulation.profile, row, more)
 
 
 def _answer(
     program: Path, experiment: Experiment, plan: RunPlan, changes: list[str], run: int, cache: Optional[Path]
 ) -> dict[str, Any]:
-    """What a run gave: `arrays` and `day`, or `why` there is none."""
+    """The outcome of a run: its `arrays` and `day`, or the reason `why` there is none."""
     job = _native.emulation_job(str(experiment.folder / plan.scenario), changes, run, list(plan.keep))
     kept = None if cache is None else cache / "emulated" / _key(job)
     if kept is not None and kept.exists():
@@ -176,7 +164,7 @@ def _head(experiment: Experiment, about: dict[str, Any]) -> str:
 
 
 def worst(table: EmulatedTable) -> str:
-    """How near the runs of a recording came to their networks, in words."""
+    """The worst fidelity of the runs of a recording, in words."""
 
     def of(name: str) -> float:
         return max((abs(one[name]) for one in table.fidelity.values() if not math.isnan(one.get(name, math.nan))), default=0)

@@ -26,7 +26,7 @@ class BadExperiment(ValueError):
 
 @dataclass(frozen=True)
 class SeedRule:
-    """How many seeds a point takes: `least` first, then twice as many as often as the interval of a
+    """The number of seeds of a point: `least` first, then twice as many as often as the interval of a
     cell is wider than a `part`-th of its band, to `most`; together not above `hops` packet hops.
     `open_seeds` is one last step for points with an undetermined cell, up to `open_hops`."""
 
@@ -44,7 +44,7 @@ class SeedRule:
 
 @dataclass(frozen=True)
 class Paper:
-    """What the experiments of a publication share: its name, the rule of seeds, and the revision of
+    """The common part of a publication's experiments: its name, the rule of seeds, the revision of
     TFRC that its flows run as published."""
 
     source: str

@@ -41,7 +41,7 @@ Samples = dict[tuple[str, str], Sample]
 
 @dataclass
 class Measured:
-    """What was measured of an experiment: samples by profile and by variant, and packet hops as
+    """The measurements of an experiment: samples by profile and by variant, and packet hops as
     published. Variants that were not run are not there."""
 
     profiles: dict[str, Samples] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Measured:
 
 
 def references(experiment: Experiment, row: str, column: Column) -> dict[str, Reference]:
-    """What a cell is compared with: `print`, `ns2`, both or nothing."""
+    """The references of a cell: `print`, `ns2`, both or none."""
     found = {}
     only_ns2 = column.against == "ns2" or row in (experiment.row_names(column.ns2_only_rows) or ())
     value = experiment.published.values.get((row, column.name))
@@ -197,7 +197,7 @@ def judge(experiment: Experiment, measured: Measured, runs: int) -> dict[str, An
 
 
 def head(experiment: Experiment) -> dict[str, Any]:
-    """What is known before anything runs."""
+    """The part of a result that is known before anything runs."""
     return {
         "id": experiment.id, "title": experiment.title, "source": experiment.source,
         "world": experiment.world, "must_agree": experiment.must_agree,

@@ -50,7 +50,7 @@ class Recording:
 
     @classmethod
     def unpack(cls, packed: bytes) -> Recording:
-        """What `pack` made."""
+        """Reads the bytes that `pack` made; zlib.error or ValueError for others."""
         with np.load(io.BytesIO(zlib.decompress(packed)), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         names = (arrays.pop("group_names").tolist(), arrays.pop("group_places").tolist())

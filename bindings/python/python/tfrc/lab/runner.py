@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .. import _native
-from .experiment import PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule, fits
+from .experiment import PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule
 from .judge import Measured, Sample, Samples, is_precise, judge, more_seeds, not_run
 from .recording import Recording, Run
 from .tables import Row
@@ -152,24 +152,18 @@ def _part(
     runs: int,
     rule: Optional[SeedRule],
 ) -> Iterator[Point]:
-    for row in experiment.published.rows:
-        for plan in experiment.plans.values():
-            has_row = rows is None or row.name in rows
-            of_plan = experiment.row_names(plan.rows)
-            if not has_row or (of_plan is not None and row.name not in of_plan) or plan.name not in (only or [plan.name]):
-                continue
-            columns = [one for one in experiment.columns_.values() if _has_cell(experiment, one, plan, row, quick)]
-            if not columns:
-                continue
-            more = [*(experiment.quick.set if quick else ()), *changes]
-            all_changes = assignments(experiment, plan, profile, row, more)
-            scenario = str((experiment.folder / plan.scenario).resolve())
-            identity, seed, revisions = _native.identity("name", scenario, all_changes)
-            if part == "as-published":
-                _check_revision(experiment, f"run {plan.name}, row {row.name}", revisions)
-            own = plan.runs is not None and part == "as-published"
-            seeds = _fewer(experiment, plan.runs or runs, quick) if own else runs
-            yield Point(experiment, part, plan, row, columns, scenario, all_changes, identity, seed, seeds, rule)
+    alone = experiment.emulation.alone if experiment.emulation else ()
+    short = experiment.quick.rows if quick else None
+    for row, plan, columns in places(experiment, [rows, short], only, alone):
+        more = [*(experiment.quick.set if quick else ()), *changes]
+        all_changes = assignments(experiment, plan, profile, row, more)
+        scenario = str((experiment.folder / plan.scenario).resolve())
+        identity, seed, revisions = _native.identity("name", scenario, all_changes)
+        if part == "as-published":
+            _check_revision(experiment, f"run {plan.name}, row {row.name}", revisions)
+        own = plan.runs is not None and part == "as-published"
+        seeds = _fewer(experiment, plan.runs or runs, quick) if own else runs
+        yield Point(experiment, part, plan, row, columns, scenario, all_changes, identity, seed, seeds, rule)
 
 
 def _check_revision(experiment: Experiment, about: str, revisions: Sequence[tuple[str, str]]) -> None:
@@ -180,14 +174,26 @@ def _check_revision(experiment: Experiment, about: str, revisions: Sequence[tupl
             raise BadExperiment(f"{experiment.id}, {about}: flow {flow} runs revision {found}; the paper's is {wanted}")
 
 
-def _has_cell(experiment: Experiment, column: Column, plan: RunPlan, row: Row, quick: bool) -> bool:
-    if column.run not in (None, plan.name):
-        return False
-    rows = experiment.quick.rows if quick else None
-    if rows is not None and not any(fits(pattern, row.name) for pattern in rows):
-        return False
-    alone = experiment.row_names(experiment.emulation.alone) if experiment.emulation else None
-    return row.name not in (alone or ()) and experiment.measures(column, row.name)
+def places(
+    experiment: Experiment,
+    rows: Iterable[Optional[Sequence[str]]],
+    only: Optional[Sequence[str]],
+    without: Sequence[str] = (),
+) -> Iterator[tuple[Row, RunPlan, list[Column]]]:
+    """The rows that are in all of these lists (None for every row) but not in `without`, with the runs
+    `only`, all for None, and the columns that each measures there."""
+    wanted = [experiment.row_names(some) or [] for some in rows if some is not None]
+    left = experiment.row_names(without) or []
+    for row in experiment.published.rows:
+        for plan in experiment.plans.values():
+            of_plan = experiment.row_names(plan.rows)
+            lists = [*wanted, *([] if of_plan is None else [of_plan])]
+            if row.name in left or any(row.name not in some for some in lists) or plan.name not in (only or [plan.name]):
+                continue
+            of_run = [one for one in experiment.columns_.values() if one.run in (None, plan.name)]
+            columns = [one for one in of_run if experiment.measures(one, row.name)]
+            if columns:
+                yield row, plan, columns
 
 
 def assignments(

@@ -33,7 +33,7 @@ class Reference(NamedTuple):
         return cls("print", value.value, value.half_unit + read_off)
 
     def edges(self, band: str) -> tuple[float, float]:
-        """What the mean may be."""
+        """The band: the least and the greatest mean that agrees."""
         # Any value that rounds to the print may be meant, and a curve can be read only so well.
         hidden = self.hidden if self.of == "print" else 0.0
         low, high = self.value - hidden, self.value + hidden
