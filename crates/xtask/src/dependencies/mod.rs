@@ -39,15 +39,28 @@ fn locks() -> Result<Vec<String>, String> {
 }
 
 /// The hash of what decides on cargo-deny's answer: its version, its rules, the locked packages and
-/// our manifests.
+/// our manifests without their build settings.
 fn subject() -> Result<String, String> {
     let mut text = CARGO_DENY.version.to_owned();
     let manifests = files::tracked()?.into_iter().filter(|name| name.ends_with("Cargo.toml"));
     for name in locks()?.into_iter().chain(["deny.toml".to_owned()]).chain(manifests) {
         let file = std::fs::read_to_string(root().join(&name)).map_err(|e| format!("{name}: {e}"))?;
-        text += &file;
+        text += &without_profiles(&file);
     }
     Ok(format!("{:016x}", fnv1a(text.as_bytes())))
+}
+
+/// A manifest without its `[profile]` tables and comments: they say how a package is built, and which
+/// packages there are does not depend on them.
+fn without_profiles(manifest: &str) -> String {
+    let mut profile = false;
+    let kept = manifest.lines().filter(|line| {
+        if line.starts_with('[') {
+            profile = line.trim_start_matches('[').starts_with("profile");
+        }
+        !profile && !line.starts_with('#')
+    });
+    kept.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Runs cargo-deny, and records what it has judged.
@@ -72,6 +85,15 @@ pub(crate) fn judge() -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_build_setting_is_not_a_dependency() {
+        let (package, build) =
+            ("[dependencies]\nlibc = \"0.2\"\n", "[profile.dev.package.x]\nopt-level = 3\n");
+        let manifest = format!("{build}# why\n{package}{build}");
+        assert_eq!(super::without_profiles(&manifest), package);
+        assert_ne!(super::without_profiles(&manifest.replace("0.2", "0.3")), package);
+    }
+
     /// A workspace without a lock file has dependencies of ours alone.
     #[test]
     fn every_workspace_is_judged() {
