@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from tfrc import simulate
 from tfrc.lab import Experiment
-
-
-def courses(figure: Experiment, changes: Sequence[str], seed: int, interval: float) -> dict[str, DataFrame]:
-    """The course of each flow of the figure's scenario, in stretches of `interval` seconds."""
-    assigned = dict(change.split("=", 1) for change in changes)
-    scenario = figure.folder / "scenario.toml"
-    series = simulate(scenario, set=assigned, seed=seed, interval=interval, progress=False).series
-    assert series is not None
-    return {str(name): course for name, course in series.to_pandas().groupby("flow")}
 
 
 def between(course: DataFrame, start: float, end: float) -> DataFrame:
@@ -32,7 +22,7 @@ def one_stops(figure: Experiment) -> None:
 
     @figure.compute_each
     def values(profile: str, rows: Any, changes: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
-        course = courses(figure, changes, seed, interval=0.1)["stays"]
+        course = figure.courses(changes, seed, interval=0.1)["stays"]
         before, after, settled = (between(course, *times) for times in ((25, 30), (30, 40), (32, 40)))
         # Half a second at three quarters of the line's 18.75 packets.
         halves = np.convolve(after.sent_packets, np.ones(5), "valid")

@@ -255,11 +255,14 @@ def test_the_rule_of_seeds(folder: Path) -> None:
     assert is_open(experiment, "1%", column, wide) and not is_open(experiment, "1%", column, narrow)
 
     class Point:
-        row, columns, cap = experiment.published.rows[0], [column], None
+        cap = None
 
         def __init__(self, deviation: float, hops: float) -> None:
             self.seeds = 10
-            self.given = {n: ({"kbps": x}, hops) for n, x in enumerate(runs_of(900.0, deviation), 1)}
+            self.done = [({"kbps": x}, hops) for x in runs_of(900.0, deviation)]
+
+        def samples(self) -> list[tuple[str, Any, Sample]]:
+            return [("1%", column, Sample([values["kbps"] for values, _ in self.done], 10))]
 
     rule = SeedRule(least=10, most=30, hops=1000.0, part=3.0)
     points = [Point(9.0, 10.0), Point(400.0, 10.0)]
@@ -330,6 +333,17 @@ def test_every_experiment_of_the_literature_fits_its_scenario_and_tables() -> No
             page = Page(one, judge.not_run(one, ""))
             one.drawing(page)
             assert page.panels, one.id
+
+
+@pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")
+def test_computations_count_the_hops_of_their_simulations_and_take_changes() -> None:
+    found = library.load(EXPERIMENTS, ["sigcomm2000/fig-22", "sigcomm2000/fig-05"])
+    one_stops, closed = runner.run(found, quick=True, jobs=2)["experiments"]
+    # Three runs of 40 s on a link of 1.5 Mbit/s: 18.75 packets of 1000 bytes in 0.1 s, as many
+    # acknowledgements, each over the link and over the access line of its flow; most are used.
+    assert 0.75 * 4 * 3 * 7500 < one_stops["packet_hops"] < 1.05 * 4 * 3 * 7500 and closed["packet_hops"] == 0
+    [slower] = runner.run(found[:1], quick=True, changes=["link.bottleneck.rate=300kbit/s"])["experiments"]
+    assert slower["packet_hops"] < one_stops["packet_hops"] / 2
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")

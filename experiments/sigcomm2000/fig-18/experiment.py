@@ -1,5 +1,4 @@
 import numpy as np
-from courses import courses
 from paper import BOTH_KINDS, PAPER, place
 
 from tfrc.lab import Experiment, Quick
@@ -44,7 +43,7 @@ def errors(trace, weights, n):
 def values(profile, rows, changes, seed):
     traces = []
     for mix in (changes, [*changes, *SOURCES]):
-        flows = courses(figure, mix, seed, interval=0.01)
+        flows = figure.courses(mix, seed, interval=0.01)
         tfrc = sorted(name for name in flows if name.startswith("tfrc"))
         traces += [loss_intervals(flows[name]) for name in tfrc[:2]]
     found = {}

@@ -1,5 +1,5 @@
 import numpy as np
-from courses import between, courses
+from courses import between
 from paper import BOTH_KINDS, PAPER
 
 from tfrc.lab import Experiment, Quick
@@ -36,7 +36,7 @@ def values(profile, rows, changes, seed):
     found = {}
     for row in rows:
         queue, kind = row.keys
-        flows = courses(figure, [*changes, *CHANGES[kind], *CHANGES[queue]], seed, interval=0.01)
+        flows = figure.courses([*changes, *CHANGES[kind], *CHANGES[queue]], seed, interval=0.01)
         rtt = between(flows["ping"], 10, 30).rtt_s.dropna().to_numpy()
         # What waits, in packets of 1000 bytes at 15 Mbit/s, from the delay beyond propagation and
         # transmission.

@@ -32,6 +32,7 @@ def _arguments() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run experiments, by the beginnings of their ids; or all")
     run.add_argument("wanted", nargs="+", metavar="ID")
     run.add_argument("--quick", action="store_true", help="fewer runs, rows and seconds: no verdicts")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change every scenario")
     run.add_argument("--jobs", type=int, default=0, metavar="N", help="runs at once; 0 for one a processor")
     run.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a cluster that does the runs")
     run.add_argument("--out", type=Path, metavar="DIR", help="write a page for each experiment, and figures")
@@ -143,7 +144,8 @@ def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:
         client = Client(given.dask)
     try:
         with bar("auto", "run") as tell:
-            return runner.run(experiments, quick=given.quick, jobs=given.jobs, cache=cache, client=client, tell=tell)
+            how = {"quick": given.quick, "jobs": given.jobs, "cache": cache, "client": client}
+            return runner.run(experiments, **how, tell=tell, changes=given.set)
     finally:
         if client is not None:
             client.close()

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 import numpy as np
 
+from .._simulation import simulate
 from .recording import Run, number
 from .tables import EmulatedTable, Table, read, read_emulated
 from .verdict import BANDS, FEWEST_RUNS
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Profile = Literal["as-published", "rfc"]
 World = Literal["sim", "emu"]
 Measure = Callable[[Run], Mapping[str, float]]
 PROFILES: tuple[Profile, Profile] = ("as-published", "rfc")
+# Packet hops of the simulations of the computation under way.
+_HOPS: ContextVar[Optional[list[int]]] = ContextVar("hops", default=None)
 
 
 class BadExperiment(ValueError):
@@ -207,6 +214,27 @@ class Experiment:
         called for each seed that the rule asks for."""
         self.computed, self.is_seeded = function, True
         return function
+
+    def courses(self, changes: Sequence[str], seed: int, interval: float) -> dict[str, DataFrame]:
+        """Runs the experiment's scenario for a computation: the course of each flow, in stretches of
+        `interval` seconds."""
+        assigned = dict(change.split("=", 1) for change in changes)
+        scenario = self.folder / "scenario.toml"
+        done = simulate(scenario, set=assigned, seed=seed, interval=interval, progress=False)
+        if (hops := _HOPS.get()) is not None:
+            hops.append(int(done.json()["packet_hops"]))
+        assert done.series is not None
+        return {str(name): course for name, course in done.series.to_pandas().groupby("flow")}
+
+    def compute_values(self, *about: Any) -> tuple[Mapping[tuple[str, str], Any], int]:
+        """The computed values, and the packet hops of the simulations that they took."""
+        assert self.computed is not None
+        hops: list[int] = []
+        before = _HOPS.set(hops)
+        try:
+            return self.computed(*about), sum(hops)
+        finally:
+            _HOPS.reset(before)
 
     def draw(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
         """Gives the figure the form of its paper: `function` adds panels to a `tfrc.lab.figure.Page`."""

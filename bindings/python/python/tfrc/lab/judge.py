@@ -401,20 +401,16 @@ def more_seeds(
     points: Sequence[Any],
 ) -> None:
     """Gives more seeds to the points of one part that are not precise enough, as far as the caps
-    allow. A point has `row`, `columns`, `seeds`, `cap`, and `given`: values and hops of each run."""
+    allow. A point has `seeds`, `cap`, the values and hops of each run, `done`, and `samples()`."""
     wide, open_, spent_in_all, hops = [], [], 0.0, 0.0
     for point in points:
-        given = [point.given[run] for run in range(1, point.seeds + 1)]
-        spent = float(sum(hops for _, hops in given))
+        spent = float(sum(hops for _, hops in point.done))
         spent_in_all, hops = spent_in_all + spent, hops + spent
-        cells = []
-        for column in point.columns:
-            values = [values[column.name] for values, _ in given if not math.isnan(values[column.name])]
-            cells.append((column, Sample(values, len(given))))
-        if point.seeds < rule.open_seeds and any(is_open(experiment, point.row.name, *one) for one in cells):
+        samples = list(point.samples())
+        if point.seeds < rule.open_seeds and any(is_open(experiment, *one) for one in samples):
             open_.append((point, rule.open_seeds, spent * (rule.open_seeds / point.seeds - 1.0)))
-        if point.cap is None and any(
-            not is_precise(experiment, point.row.name, *one, rule.part) for one in cells
+        if point.cap is None and not all(
+            is_precise(experiment, row, column, sample, rule.part) for row, column, sample in samples
         ):
             if point.seeds >= rule.most:
                 point.cap = "seeds"

@@ -10,14 +10,14 @@ import hashlib
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from .. import _native
 from .experiment import PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule
-from .judge import Measured, Sample, Samples, is_precise, judge, more_seeds, not_run
+from .judge import Measured, Sample, Samples, judge, more_seeds, not_run
 from .recording import Recording, Run
 from .tables import Row
 
@@ -45,6 +45,38 @@ class Point:
     cap: Optional[str] = None
     given: dict[int, tuple[dict[str, float], float]] = field(default_factory=dict)
     """Of each run, by its number: the values of the columns, and the packet hops."""
+
+    def samples(self) -> Iterator[tuple[str, Column, Sample]]:
+        """The values of each column in the runs that are done."""
+        for column in self.columns:
+            yield self.row.name, column, _sample([values[column.name] for values, _ in self.done], self)
+
+    @property
+    def done(self) -> list[tuple[dict[str, float], float]]:
+        """What the runs gave that this point asks for; others may have asked for more."""
+        return [self.given[run] for run in range(1, self.seeds + 1)]
+
+
+@dataclass
+class Computation:
+    """The rows and columns of an experiment that computes its values with seeds, all at once."""
+
+    experiment: Experiment
+    cells: list[tuple[str, Column]]
+    seeds: int
+    cap: Optional[str] = None
+    done: list[tuple[Mapping[tuple[str, str], Any], float]] = field(default_factory=list)
+    """Of each run: the values of the cells, and the packet hops."""
+
+    def samples(self) -> Iterator[tuple[str, Column, Sample]]:
+        """The values of each cell in the runs that are done."""
+        for row, column in self.cells:
+            values = [float(values.get((row, column.name), math.nan)) for values, _ in self.done]
+            yield row, column, _sample(values, self)
+
+
+def _sample(values: Sequence[float], of: Union[Point, Computation]) -> Sample:
+    return Sample([value for value in values if math.isfinite(value)], len(of.done), cap=of.cap)
 
 
 @dataclass(frozen=True)
@@ -101,9 +133,11 @@ def run(
     cache: Optional[Path] = None,
     client: Optional[Client] = None,
     tell: Optional[Callable[[int, int], None]] = None,
+    changes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Runs experiments in virtual time and judges them: the document of their results."""
-    points = [point for one in experiments if one.world == "sim" for point in plan(one, quick)]
+    """Runs experiments in virtual time and judges them: the document of their results. `changes` are
+    made to every scenario, after all others."""
+    points = [point for one in experiments if one.world == "sim" for point in plan(one, quick, changes)]
     store, done = Store(cache), 0
     while tasks := _tasks(points):
         for task, recording in _do(list(tasks), store, jobs, client):
@@ -115,7 +149,8 @@ def run(
         for experiment in experiments:
             _grow(experiment, [point for point in points if point.experiment is experiment])
     results = [
-        _result(one, [point for point in points if point.experiment is one], quick, jobs) for one in experiments
+        _result(one, [point for point in points if point.experiment is one], quick, jobs, changes)
+        for one in experiments
     ]
     return {"code_version": _native.code_version(), "quick": quick, "experiments": results}
 
@@ -124,7 +159,7 @@ def _fewer(experiment: Experiment, runs: int, quick: bool) -> int:
     return max(min(runs, experiment.quick.runs or 3) if quick else runs, 1)
 
 
-def plan(experiment: Experiment, quick: bool) -> Iterator[Point]:
+def plan(experiment: Experiment, quick: bool, more: Sequence[str] = ()) -> Iterator[Point]:
     """The points of an experiment, each with its scenario read and checked."""
     if experiment.computed is not None:
         return
@@ -132,10 +167,10 @@ def plan(experiment: Experiment, quick: bool) -> Iterator[Point]:
     for profile in profiles:
         runs = _fewer(experiment, experiment.runs_of(profile), quick)
         rule = experiment.rule if profile == "as-published" and not quick else None
-        yield from _part(experiment, profile, profile, quick, (), None, None, runs, rule)
+        yield from _part(experiment, profile, profile, quick, more, None, None, runs, rule)
     for variant in () if quick else experiment.variants:
         part = f"variant {variant.name}"
-        rows, changes = experiment.row_names(variant.rows), variant.set
+        rows, changes = experiment.row_names(variant.rows), [*variant.set, *more]
         yield from _part(
             experiment, part, variant.profile, quick, changes, rows, variant.only, max(variant.runs, 1), None
         )
@@ -287,44 +322,47 @@ def _grow(experiment: Experiment, points: list[Point]) -> None:
             more_seeds(experiment, of_part[0].rule, of_part)
 
 
-def _result(experiment: Experiment, points: list[Point], quick: bool, jobs: int) -> dict[str, Any]:
+def _result(
+    experiment: Experiment, points: list[Point], quick: bool, jobs: int, changes: Sequence[str]
+) -> dict[str, Any]:
     if experiment.world == "emu":
         recorded = experiment.emulated is not None
         return judge(experiment, Measured(), 0) if recorded else not_run(experiment, "nothing is recorded")
     measured = Measured()
     fewest = _fewer(experiment, experiment.runs_of("as-published"), quick)
     if experiment.computed is not None:
-        _compute(experiment, measured, fewest, quick, jobs)
+        _compute(experiment, measured, fewest, quick, jobs, changes)
         return judge(experiment, measured, fewest)
     for point in points:
         is_variant = point.part.startswith("variant ")
         of = measured.variants if is_variant else measured.profiles
         samples = of.setdefault(point.part.removeprefix("variant "), {})
-        for run in range(1, point.seeds + 1):
-            values, hops = point.given[run]
-            measured.packet_hops += int(hops) if point.part == "as-published" else 0
-            for name, value in values.items():
-                sample = samples.setdefault((point.row.name, name), Sample(cap=point.cap))
-                sample.runs += 1
-                sample.values += [] if math.isnan(value) else [value]
+        for row, column, ours in point.samples():
+            sample = samples.setdefault((row, column.name), Sample(cap=point.cap))
+            sample.runs, sample.values = sample.runs + ours.runs, [*sample.values, *ours.values]
+        if point.part == "as-published":
+            measured.packet_hops += int(sum(hops for _, hops in point.done))
     published = measured.profiles.get("as-published", {})
     runs = max([fewest, *(sample.runs for sample in published.values())])
     return judge(experiment, measured, runs)
 
 
-def _compute(experiment: Experiment, measured: Measured, fewest: int, quick: bool, jobs: int) -> None:
+def _compute(
+    experiment: Experiment, measured: Measured, fewest: int, quick: bool, jobs: int, more: Sequence[str]
+) -> None:
     """The values of an experiment that computes them, by profile and by variant."""
-    assert experiment.computed is not None
     of_quick = experiment.quick.set if quick else ()
+    rows = experiment.quick.rows if quick else None
     for profile in PROFILES if experiment.judge == "bands" else PROFILES[:1]:
-        changes = [*experiment.profiles.get(profile, ()), *of_quick]
+        changes = [*experiment.profiles.get(profile, ()), *of_quick, *more]
         rule = experiment.rule if profile == "as-published" and not quick else None
-        rows = experiment.quick.rows if quick else None
-        measured.profiles[profile] = _computed(experiment, profile, changes, fewest, rule, rows, jobs)
+        samples, hops = _computed(experiment, profile, changes, fewest, rule, rows, jobs)
+        measured.profiles[profile] = samples
+        measured.packet_hops += hops if profile == "as-published" else 0
     for variant in () if quick else experiment.variants:
-        changes = [*experiment.profiles.get(variant.profile, ()), *variant.set]
+        changes = [*experiment.profiles.get(variant.profile, ()), *variant.set, *more]
         of_variant = _computed(experiment, variant.profile, changes, variant.runs, None, variant.rows, jobs)
-        measured.variants[variant.name] = of_variant
+        measured.variants[variant.name] = of_variant[0]
 
 
 def _computed(
@@ -335,39 +373,28 @@ def _computed(
     rule: Optional[SeedRule],
     rows: Optional[Sequence[str]],
     jobs: int,
-) -> Samples:
+) -> tuple[Samples, int]:
+    """The samples, and the packet hops that they took."""
     from joblib import Parallel, delayed
 
-    assert experiment.computed is not None
     about = (profile, experiment.published.rows, changes)
     wanted = set(experiment.row_names(rows) or [row.name for row in experiment.published.rows])
-    places = [
-        (row.name, column.name)
+    cells = [
+        (row.name, column)
         for row in experiment.published.rows
         for column in experiment.columns_.values()
         if row.name in wanted and experiment.measures(column, row.name)
     ]
     if not experiment.is_seeded:
-        found = experiment.computed(*about)
-        return {place: Sample([float(found[place])], 1, is_fixed=True) for place in places if place in found}
-    given: list[Any] = []
-    while True:
-        seeds = [_native.seed_of(1, run) for run in range(len(given) + 1, runs + 1)]
-        given += Parallel(n_jobs=jobs or -1, prefer="threads")(
-            delayed(experiment.computed)(*about, seed) for seed in seeds
-        )
-        samples: Samples = {}
-        for place in places:
-            values = [float(one.get(place, math.nan)) for one in given]
-            samples[place] = Sample([value for value in values if math.isfinite(value)], runs)
-        wide = rule is not None and any(
-            not is_precise(experiment, row, experiment.columns_[column], sample, rule.part)
-            for (row, column), sample in samples.items()
-        )
-        if rule is None or not wide:
-            return samples
-        if runs >= rule.most:
-            for sample in samples.values():
-                sample.cap = "seeds"
-            return samples
-        runs = min(2 * runs, rule.most)
+        found, hops = experiment.compute_values(*about)
+        places = [(row, column.name) for row, column in cells]
+        return {place: Sample([float(found[place])], 1, is_fixed=True) for place in places if place in found}, hops
+    all_ = Computation(experiment, cells, runs)
+    while missing := range(len(all_.done) + 1, all_.seeds + 1):
+        parallel = Parallel(n_jobs=jobs or -1, prefer="threads")
+        seeds = [_native.seed_of(1, run) for run in missing]
+        all_.done += parallel(delayed(experiment.compute_values)(*about, seed) for seed in seeds)
+        if rule is not None:
+            more_seeds(experiment, rule, [all_])
+    samples = {(row, column.name): sample for row, column, sample in all_.samples()}
+    return samples, int(sum(hops for _, hops in all_.done))
