@@ -61,6 +61,22 @@ def utilisation(run: Run, c1: Kind, cross: Kind) -> float:
     return (c1_kbps(run, c1) + mean(there) * PACKET[cross] / 1000) / 1000
 
 
+def mixed(figure: Experiment, c1: Kind, cross: Kind) -> None:
+    """Adds C_1 among flows of the other kind, and Reno among Reno to compare with."""
+
+    @figure.run(**flows(c1, cross))
+    def mixed(run: Run) -> dict[str, float]:
+        return {"utilisation": utilisation(run, c1, cross), "c1_Kbps": c1_kbps(run, c1)}
+
+    @figure.run(**flows("reno", "reno"), rows=ALONE)
+    def reno(run: Run) -> dict[str, float]:
+        return {"reno_c1_Kbps": c1_kbps(run, "reno")}
+
+    figure.columns("utilisation", run="mixed", band="utilization")
+    figure.columns("c1_Kbps", run="mixed", against="published")
+    figure.columns("reno_c1_Kbps", run="reno", against="published", rows=ALONE)
+
+
 def ratio(row: str, a: str, b: str) -> Callable[[Means], float]:
     """The value of a claim: in a row, column `a` over column `b`."""
     return lambda t: t[row, a] / t[row, b]

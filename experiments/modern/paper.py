@@ -6,6 +6,7 @@ Nothing is published here, so there are no seeds by the width of a band.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from tfrc.lab import Experiment, Paper, Run, over
 
 MAP = Paper("nothing published: a map of our own")
 KERNEL = Paper("nothing published: the kernel's TCP, recorded in emulated.csv")
+
+# A map takes hours; of the kernel's experiments the settings are Linux's in both profiles.
+map_of = partial(Experiment, MAP, "", long=True)
+kernel = partial(Experiment, KERNEL, "", rfc_runs=1)
 
 QUEUE = "link.bottleneck.queue"
 RED = [f"{QUEUE}={{ red = {{ limit = '100p', min = 10, max = 30, max_p = '10%' }} }}"]

@@ -15,6 +15,9 @@ FLOWS = {"flows": ["flow.tcp.count", "flow.tfrc.count"]}
 NS2 = ["flow.tfrc.tfrc.revision=ns2", "flow.tcp.tcp.settings=ns2", "flow.tcp.tcp.window=5000"]
 # t_RTO as a standard TCP has it, in both profiles: the paper sets it so.
 TICKS = ["flow.tfrc.tfrc.rto=ticks", "flow.tfrc.tfrc.rto_tick=10ms"]
+# The RTOs of the RFCs. As in our ns-2 runs t_RTO is that of a TCP and at least 4(R + 4 ms); the rfc profile has
+# 4R itself.
+RFC_RTOS = {"as-published": [*NS2, *TICKS, "flow.tcp.tcp.min_rto=1s"]}
 TCP_RTO = ["flow.tfrc.tfrc.rto_tick=10ms", "flow.tfrc.tfrc.rto_least=1s"]
 
 # Figures 6 to 11: one dumbbell of 50 ms with n TCPs and n TFRC flows.
@@ -74,7 +77,7 @@ def difference(run) -> float:
     return per_packet(run, "tfrc") / per_packet(run, "tcp") - 1
 
 
-def tfrc_beside_equation(run) -> dict[str, float]:
+def beside_equation(run) -> dict[str, float]:
     """TFRC's throughput beside the equation at 1/E[θ] and at E[1/θ̂], at TFRC's own round-trip time."""
     rtt, p, p_hat = run.flow("tfrc", "rtt_s"), run.theta("tfrc", "p"), run.theta("tfrc", "p_hat")
     at_p, at_p_hat, tfrc = equation(rtt, p), equation(rtt, p_hat), kbps(run, "tfrc")
@@ -89,6 +92,14 @@ def tfrc_beside_equation(run) -> dict[str, float]:
         "f_p_hat_over_tfrc": at_p_hat / tfrc,
         "gap": at_p / at_p_hat,
     }
+
+
+def tfrc_beside_equation(figure: Experiment, *changes: str) -> None:
+    """Adds that measure as the run `sim`, with its columns."""
+    figure.run(beside_equation, name="sim", set=changes)
+    figure.columns("tcp_Kbps", "tfrc_Kbps", run="sim")
+    of_intervals = ("p", "normalized_cov", "cv_hat", "p_hat", "f_p_over_tfrc", "f_p_hat_over_tfrc", "gap")
+    figure.columns(*of_intervals, run="sim", against="published")
 
 
 def assumptions_of_the_dumbbell(figure: Experiment) -> None:

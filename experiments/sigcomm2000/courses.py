@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from pandas import DataFrame
+from paper import PAPER
 
 from tfrc.lab import Experiment
 
@@ -17,8 +18,18 @@ def between(course: DataFrame, start: float, end: float) -> DataFrame:
     return course[(course.t_s > start + 1e-6) & (course.t_s <= end + 1e-6)]
 
 
-def one_stops(figure: Experiment) -> None:
-    """Measures what one of two flows does when the other stops at 30 s: packets in each tenth of a second."""
+def one_stops(
+    number: int, kind: str, rfc: Callable[[str], str], peak: tuple[float, int, float]
+) -> Experiment:
+    """Figure 22 or 23: what one of two flows does when the other stops at 30 s, in packets of each tenth of a
+    second. `rfc` makes a flow the RFC's; `peak` is the highest rate that the figure has, with its band."""
+    figure = Experiment(
+        PAPER,
+        f"Figure {number}",
+        f"Two {kind} flows, one of which stops: packets in 0.1 s",
+        keys={"case": []},
+        profiles={"rfc": [rfc("stays"), rfc("stops")]},
+    )
 
     @figure.compute_each
     def values(profile: str, rows: Any, changes: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
@@ -41,3 +52,13 @@ def one_stops(figure: Experiment) -> None:
 
     figure.columns("peak", band="rate")
     figure.columns("before", "after", "deviation", "rise_s", "first_loss_s")
+    low, most, high = peak
+    figure.claim(
+        f"After the stop the {kind} flow never sends much above the line's 18.75 packets in 0.1 s: "
+        f"{most} at most ({low} to {high})"
+    )(lambda t: t["one stops", "peak"], between=(low, high))
+    figure.claim("It takes over the line", lambda t: t["one stops", "after"], between=(16.9, 19))
+    figure.claim("Before the stop it has about a half (7 to 12.5)")(
+        lambda t: t["one stops", "before"], between=(7, 12.5)
+    )
+    return figure

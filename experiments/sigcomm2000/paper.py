@@ -89,28 +89,34 @@ def rfc_tfrc(flow: str = "tfrc", more: str = "") -> str:
 ONE_FLOW = {"rfc": [rfc_tfrc()]}
 BOTH_KINDS = {"rfc": [rfc_tcp(), rfc_tfrc()]}
 
-# Figures 3 and 4: the report's own algorithm, in a DCCP endpoint, through the pipe in real time.
-buffers = partial(
-    Experiment,
-    PAPER,
-    keys={"buffer": ["link.pipe.queue"]},
-    deterministic=True,
-    emulation=Emulation(
-        runs=3, profile="as-published", quick=Quick(1, ["duration=30s", "warmup=10s"], ["64p"])
-    ),
-)
 
 
-def oscillation(run: Run) -> dict[str, float]:
-    """The variation of the rate, and the use of the pipe."""
-    return {"cov": run.cov("tfrc", 0.2), "utilization": run.link("pipe", "utilization")}
+def through_buffers(figure: int, title: str, spacing: str) -> Experiment:
+    """Figure 3 or 4: the oscillation of one flow through buffers, with RFC 5348's `spacing` in that profile.
 
+    Emulated, the report's own algorithm, in a DCCP endpoint, goes through the pipe in real time.
+    """
+    quick = Quick(1, ["duration=30s", "warmup=10s"], ["64p"])
+    found = Experiment(
+        PAPER,
+        place(figure),
+        f"Oscillation of one flow through a buffer, {title}",
+        keys={"buffer": ["link.pipe.queue"]},
+        profiles={"rfc": [rfc_tfrc(more=f", spacing = '{spacing}'")]},
+        deterministic=True,
+        emulation=Emulation(runs=3, profile="as-published", quick=quick),
+    )
 
-def rates(page: Any) -> None:
-    """Draws the rate over 180 s at each buffer, which the report has in perspective."""
+    @found.run
+    def pipe(run: Run) -> dict[str, float]:
+        return {"cov": run.cov("tfrc", 0.2), "utilization": run.link("pipe", "utilization")}
+
+    found.columns("cov", "utilization")
+    # The rate over 180 s at each buffer, which the report has in perspective.
     for packets in (2, 8, 32, 64):
-        title, row = f"Buffer of {packets} packets", f"{packets}p"
-        page.trace(title, "pipe", row=row, flows=["tfrc"], step=0.5, unit="kB/s", ylim=(0, 300), whole=True)
+        scale = {"step": 0.5, "unit": "kB/s", "ylim": (0, 300), "whole": True}
+        found.trace(f"Buffer of {packets} packets", "pipe", row=f"{packets}p", flows=["tfrc"], **scale)
+    return found
 
 
 # Figures 6 and 7, and Figure 8 of the conference version: pairs of a TCP and a TFRC flow.

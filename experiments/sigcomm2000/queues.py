@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from paper import PAPER, rfc_tcp, rfc_tfrc
+from paper import PAPER, SCRIPTS, rfc_tcp, rfc_tfrc, vary
 
 from tfrc.lab import Experiment, Quick, Run, over
 
@@ -40,11 +40,33 @@ def long_lived(figure: Experiment, name: str, changes: Sequence[str] = (), **opt
 def traces(figure: Experiment, titles: Mapping[str, str], changes: Sequence[str] = ()) -> None:
     """Adds such runs by their names, and draws the queue of each under its title. Its mean, which the report
     does not give, is a column."""
-    for name in titles:
+    for name, title in titles.items():
         long_lived(figure, name, changes)
         figure.columns(f"{name}_mean_queue", run=name)
+        figure.trace(title, name, link="bottleneck", step=0.05)
 
-    @figure.draw
-    def draw(page: Any) -> None:
-        for name, title in titles.items():
-            page.trace(title, name, link="bottleneck", step=0.05)
+
+def queue_of(flows: str, case: str, number: int, discipline: str, limit: int) -> Experiment:
+    """One of Figures 24 to 27: the queue of `limit` packets under four or forty flows, with the claims that
+    all of them have."""
+    word = {"DropTail": "drop-tail", "RED": "RED"}[discipline]
+    source = f"Figure {number}; the numbers from its Figure 25; {SCRIPTS}"
+    figure = queue_figure(source, f"Queue with {flows} long-lived flows, {word}")
+    title = word[0].upper() + word[1:]
+    titles = {f"{discipline}_{kind}": f"{title}: {kind} flows" for kind in ("TCP", "TFRC")}
+    traces(figure, titles, [f"link.bottleneck.queue={limit}p"] if discipline == "DropTail" else [])
+    tcp, tfrc = ((case, f"{name}_mean_queue") for name in titles)
+    figure.claim(f"The mean queue of {discipline} with TFRC is about that with TCP")(
+        lambda t: t[tfrc] / t[tcp], between=(0.6, 1.7)
+    )
+    text, between = {
+        "DropTail": ("the queue is long on the average", (0.3, 0.95)),
+        "RED": ("the queue is neither empty nor full on the average", (0.06, 0.5)),
+    }[discipline]
+    figure.claim(f"With {discipline} {text}", lambda t: t[tfrc] / limit, between=between)
+    vary(figure, "ns2-rules", only=[f"{discipline}_TFRC"], runs=5)
+    return figure
+
+
+four_flows = partial(queue_of, "four", "4 flows")
+forty_flows = partial(queue_of, "forty", "40 flows")

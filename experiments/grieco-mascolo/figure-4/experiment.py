@@ -1,16 +1,7 @@
-from paper import ALONE, c1_kbps, chain, flows, ratio, utilisation
+from paper import ALONE, chain, flows, mixed, ratio, utilisation
 
 figure = chain("Fig. 4", "A Reno flow over several full links, among TFRC")
-
-
-@figure.run(**flows("reno", "tfrc"))
-def mixed(run):
-    return {"utilisation": utilisation(run, "reno", "tfrc"), "c1_Kbps": c1_kbps(run, "reno")}
-
-
-@figure.run(**flows("reno", "reno"), rows=ALONE)
-def reno(run):
-    return {"reno_c1_Kbps": c1_kbps(run, "reno")}
+mixed(figure, "reno", "tfrc")
 
 
 @figure.run(**flows("tfrc", "tfrc"), rows=ALONE)
@@ -18,15 +9,10 @@ def tfrc(run):
     return {"tfrc_utilisation": utilisation(run, "tfrc", "tfrc")}
 
 
-figure.columns("utilisation", run="mixed", band="utilization")
-figure.columns("c1_Kbps", run="mixed", against="published")
-figure.columns("reno_c1_Kbps", run="reno", against="published", rows=ALONE)
 figure.columns("tfrc_utilisation", run="tfrc", band="utilization", rows=ALONE)
 
-figure.claim(
-    "Reno among TFRC has a third of Reno among Reno already at one hop",
-    ratio("1/12p ns2", "c1_Kbps", "reno_c1_Kbps"),
-    between=(0.15, 0.6),
+figure.claim("Reno among TFRC has a third of Reno among Reno already at one hop")(
+    ratio("1/12p ns2", "c1_Kbps", "reno_c1_Kbps"), between=(0.15, 0.6)
 )
 for text, row, most in (
     ("At three hops it has next to nothing", "3/12p ns2", 0.15),
@@ -34,8 +20,6 @@ for text, row, most in (
     ("At ten hops as well", "10/12p ns2", 0.0625),
 ):
     figure.claim(text, ratio(row, "c1_Kbps", "reno_c1_Kbps"), between=(0.0, most))
-figure.claim(
-    "Utilisation is as with TFRC alone: five hops",
-    lambda t: t["5/12p ns2", "utilisation"] - t["5/12p ns2", "tfrc_utilisation"],
-    between=(-0.03, 0.03),
+figure.claim("Utilisation is as with TFRC alone: five hops")(
+    lambda t: t["5/12p ns2", "utilisation"] - t["5/12p ns2", "tfrc_utilisation"], between=(-0.03, 0.03)
 )

@@ -20,28 +20,19 @@ plain += ['link.edge.marker.0.flows=["tfrc-1"]', 'link.edge.marker.1.flows=["tfr
 throughput(figure, "tfrc", ["tfrc-1", "tfrc-2"], set=plain)
 throughput(figure, "gtfrc", ["gtfrc-1", "gtfrc-2"], set=PROMISED)
 
-figure.claim(
-    "At equal round-trip times both kinds of flow have their targets on average",
-    lambda t: t[EQUAL, "gtfrc_1_average_Kbps"] / 700,
-    between=(1.0, 1.15),
+figure.claim("At equal round-trip times both kinds of flow have their targets on average")(
+    lambda t: t[EQUAL, "gtfrc_1_average_Kbps"] / 700, between=(1.0, 1.15)
 )
-figure.claim(
-    "Far and near, TFRC falls short of its target of 600 kbit/s over the 100 s",
-    lambda t: t[FAR_AND_NEAR, "tfrc_1_average_Kbps"] / 600,
-    between=(0.5, 0.9),
+figure.claim("Far and near, TFRC falls short of its target of 600 kbit/s over the 100 s")(
+    lambda t: t[FAR_AND_NEAR, "tfrc_1_average_Kbps"] / 600, between=(0.5, 0.9)
 )
-figure.claim(
-    "With the guarantee the far flow has its target from 50 s on",
-    lambda t: t[FAR_AND_NEAR, "gtfrc_1_after_50s_Kbps"] / 600,
-    between=(0.95, 1.1),
+figure.claim("With the guarantee the far flow has its target from 50 s on")(
+    lambda t: t[FAR_AND_NEAR, "gtfrc_1_after_50s_Kbps"] / 600, between=(0.95, 1.1)
 )
-figure.claim(
-    "The guarantee brings the far flow nearer to its target on average",
+figure.claim("The guarantee brings the far flow nearer to its target on average")(
     lambda t: t[FAR_AND_NEAR, "gtfrc_1_average_Kbps"] / t[FAR_AND_NEAR, "tfrc_1_average_Kbps"],
     between=(1.05, 1.3),
 )
-figure.claim(
-    "The excess goes to the near flow, which has about twice its target",
-    lambda t: t[FAR_AND_NEAR, "gtfrc_2_average_Kbps"] / 200,
-    between=(1.8, 2.5),
+figure.claim("The excess goes to the near flow, which has about twice its target")(
+    lambda t: t[FAR_AND_NEAR, "gtfrc_2_average_Kbps"] / 200, between=(1.8, 2.5)
 )

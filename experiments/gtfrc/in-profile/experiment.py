@@ -27,20 +27,14 @@ figure.columns("start_b_in_profile", run="start_b", band="share", against="publi
 figure.columns("tfrc_1_in_profile", "tfrc_2_in_profile", run="tfrc", band="share", against="published")
 figure.columns("gtfrc_1_in_profile", "gtfrc_2_in_profile", run="gtfrc", band="share", against="published")
 
-figure.claim(
-    "The guarantee raises the share of packets in profile from about three quarters to nine tenths",
-    lambda t: t["exact", "gtfrc_in_profile"] - t["exact", "tfrc_in_profile"],
-    between=(0.1, 0.25),
+figure.claim("The guarantee raises the share of packets in profile from about three quarters to nine tenths")(
+    lambda t: t["exact", "gtfrc_in_profile"] - t["exact", "tfrc_in_profile"], between=(0.1, 0.25)
 )
-figure.claim(
-    "What the promised flow sends is in profile nearly whole",
-    lambda t: t["exact", "gtfrc_1_in_profile"],
-    between=(0.98, 1.0),
+figure.claim("What the promised flow sends is in profile nearly whole")(
+    lambda t: t["exact", "gtfrc_1_in_profile"], between=(0.98, 1.0)
 )
-figure.claim(
-    "With the floor from the first packet on the share would be higher than what the draft reports",
-    lambda t: t["exact", "start_b_in_profile"] - t["exact", "gtfrc_in_profile"],
-    between=(0.02, 0.1),
+figure.claim("With the floor from the first packet on the share would be higher than what the draft reports")(
+    lambda t: t["exact", "start_b_in_profile"] - t["exact", "gtfrc_in_profile"], between=(0.02, 0.1)
 )
 
 decides = "explains: a tenth of a millisecond decides whether the far flow loses one of its first packets"

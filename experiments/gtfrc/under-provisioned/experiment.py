@@ -36,36 +36,28 @@ for kind, changes in {
 figure.columns("breaker_loss_event_rate", run="breaker", band="drop")
 figure.columns("breaker_rtt_s", run="breaker")
 
-figure.claim(
-    "The flow that keeps g sends its target whatever is lost",
-    lambda t: t["under", "keep_sent_1_Kbps"] / 900,
-    between=(0.98, 1.02),
+figure.claim("The flow that keeps g sends its target whatever is lost")(
+    lambda t: t["under", "keep_sent_1_Kbps"] / 900, between=(0.98, 1.02)
 )
 figure.claim("So does the other", lambda t: t["under", "keep_sent_2_Kbps"] / 600, between=(0.98, 1.02))
-figure.claim(
-    "Then a third of what they send is lost, the part that the link does not hold",
-    lambda t: t["under", "keep_drop_rate"],
-    between=(0.28, 0.36),
+figure.claim("Then a third of what they send is lost, the part that the link does not hold")(
+    lambda t: t["under", "keep_drop_rate"], between=(0.28, 0.36)
 )
-figure.claim(
-    "With the threshold y = 2 both give way: the drop rate is that of plain congestion control",
-    lambda t: t["under", "threshold_drop_rate"],
-    between=(0.002, 0.08),
+figure.claim("With the threshold y = 2 both give way: the drop rate is that of plain congestion control")(
+    lambda t: t["under", "threshold_drop_rate"], between=(0.002, 0.08)
 )
-figure.claim(
-    "They send a good third less than with g kept",
+figure.claim("They send a good third less than with g kept")(
     lambda t: (t["under", "threshold_sent_1_Kbps"] + t["under", "threshold_sent_2_Kbps"]) / 1500,
     between=(0.6, 0.75),
 )
-figure.claim(
-    "The link carries as much either way",
-    lambda t: t["under", "threshold_goodput_Kbps"] / t["under", "keep_goodput_Kbps"],
-    between=(0.9, 1.02),
+figure.claim("The link carries as much either way")(
+    lambda t: t["under", "threshold_goodput_Kbps"] / t["under", "keep_goodput_Kbps"], between=(0.9, 1.02)
 )
 figure.claim(
-    "A circuit breaker ends the sending at g: the flows get nothing more through in the second half",
+    "A circuit breaker ends the sending at g: the flows get nothing more through in the second half"
+)(
     lambda t: t["under", "breaker_sent_1_Kbps"] / 900,
     between=(0.0, 0.3),
-    evidence="RFC 8083 §4.3: a third of the packets lost, 0.25 s at least: "
-    "ten times TCP's rate is below 0.7 Mbit/s",
+    evidence="RFC 8083 §4.3: a third of the packets lost, 0.25 s at least: ten times TCP's rate is below "
+    "0.7 Mbit/s",
 )

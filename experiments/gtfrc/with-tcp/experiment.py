@@ -45,26 +45,20 @@ figure.columns("tfrc_Kbps", "tcp_Kbps")
 figure.columns("drop_rate", band="drop")
 figure.columns("utilisation", band="utilization")
 
-figure.claim(
-    "A flow whose target is above its fair share gets at least its target",
+figure.claim("A flow whose target is above its fair share gets at least its target")(
     lambda t: t["3Mbit/s", "gtfrc_Kbps"] / 3000,
     between=(0.99, 1.25),
-    evidence="§2: G = max(g, X), which bounds the rate from below alone; "
-    "the upper edge is the target and a fair share more",
+    evidence="§2: G = max(g, X), which bounds the rate from below alone; the upper edge is the target and a "
+    "fair share more",
 )
-figure.claim(
-    "It takes no more beyond it than a TCP has",
+figure.claim("It takes no more beyond it than a TCP has")(
     lambda t: (t["3Mbit/s", "gtfrc_Kbps"] - 3000) / t["3Mbit/s", "tcp_Kbps"],
     between=(-0.05, 1.0),
     evidence="X is the rate of an ordinary TFRC flow: the promise and X do not add up",
 )
-figure.claim(
-    "TCP and TFRC share the rest evenly",
-    lambda t: t["3Mbit/s", "tfrc_Kbps"] / t["3Mbit/s", "tcp_Kbps"],
-    between=(0.67, 1.5),
+figure.claim("TCP and TFRC share the rest evenly")(
+    lambda t: t["3Mbit/s", "tfrc_Kbps"] / t["3Mbit/s", "tcp_Kbps"], between=(0.67, 1.5)
 )
 figure.claim(
-    "With a target of half the fair share, what it sends beyond the promise is no more than a TCP has",
-    lambda t: (t["500kbit/s", "gtfrc_Kbps"] - 500) / t["500kbit/s", "tcp_Kbps"],
-    between=(0.3, 1.25),
-)
+    "With a target of half the fair share, what it sends beyond the promise is no more than a TCP has"
+)(lambda t: (t["500kbit/s", "gtfrc_Kbps"] - 500) / t["500kbit/s", "tcp_Kbps"], between=(0.3, 1.25))

@@ -34,7 +34,5 @@ figure.variant(
 near_kernel(figure, "In nine of ten rows the simulated goodput", "goodput_mbps", 0.1, least=0.9)
 near_kernel(figure, "In four of five rows the simulated mean wait in the queue", "queue_ms", 0.25, least=0.8)
 
-@figure.draw
-def draw(page):
-    """A panel for each TCP and queue; the kernel's side. Nothing is published."""
-    page.curves("goodput_mbps", x="rtt", by=["tcp", "queue"], xlabel="round-trip time", world="emu")
+# A panel for each TCP and queue; the kernel's side. Nothing is published.
+figure.curves("goodput_mbps", x="rtt", by=["tcp", "queue"], xlabel="round-trip time", world="emu")

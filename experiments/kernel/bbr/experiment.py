@@ -30,8 +30,6 @@ near_kernel(figure, "In three of four rows the simulated share next to CUBIC", "
 near_kernel(figure, "In each row the simulated goodput of BBR alone", "alone_mbps", 0.1, least=1)
 near_kernel(figure, "In six of eight rows the simulated mean wait in the queue", "queue_ms", 0.25, least=0.75)
 
-@figure.draw
-def draw(page):
-    """A panel for each quantity; the kernel's side. Nothing is published."""
-    page.curves("loss", x="buffer", by=["peer"], xlabel="buffer", world="emu")
-    page.curves("queue_ms", x="buffer", by=["peer"], xlabel="buffer", world="emu")
+# A panel for each quantity; the kernel's side. Nothing is published.
+figure.curves("loss", x="buffer", by=["peer"], xlabel="buffer", world="emu")
+figure.curves("queue_ms", x="buffer", by=["peer"], xlabel="buffer", world="emu")

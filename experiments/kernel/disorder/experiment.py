@@ -37,9 +37,7 @@ near_kernel(
     figure, "In four of five rows next to TFRC the simulated share of TFRC", "tfrc_share", 0.25, least=0.8
 )
 
-@figure.draw
-def draw(page):
-    """A panel for each TCP, peer and lateness; the kernel's side. Nothing is published."""
-    page.curves(
-        "utilization", x="share", by=["peer", "tcp", "late"], xlabel="share of late packets", world="emu",
-    )  # fmt: skip
+# A panel for each TCP, peer and lateness; the kernel's side. Nothing is published.
+figure.curves(
+    "utilization", x="share", by=["peer", "tcp", "late"], xlabel="share of late packets", world="emu",
+)  # fmt: skip

@@ -23,16 +23,12 @@ figure.claim("So is that of CUBIC", lambda t: t.inside("cubic_mbps", 0.25), betw
 figure.claim("So is that of TFRC", lambda t: t.inside("tfrc_mbps", 0.25), between=(1, 1))
 figure.claim(
     "In each row the simulated round trip of the sparse flow is within 10 % of the one next to the kernel's "
-    "TCPs, or as near to it as those runs",
-    lambda t: t.inside("sparse_rtt_ms", 0.1),
-    between=(1, 1),
-)
+    "TCPs, or as near to it as those runs"
+)(lambda t: t.inside("sparse_rtt_ms", 0.1), between=(1, 1))
 
-@figure.draw
-def draw(page):
-    """A panel for each queue; the kernel's side. Nothing is published."""
-    page.curves(
-        "bbr_mbps", "cubic_mbps", "tfrc_mbps", x="rtt", by=["queue"], xlabel="round-trip time",
-        ylabel="Mbit/s", world="emu",
-    )  # fmt: skip
-    page.curves("sparse_rtt_ms", x="rtt", by=["queue"], xlabel="round-trip time", world="emu")
+# A panel for each queue; the kernel's side. Nothing is published.
+figure.curves(
+    "bbr_mbps", "cubic_mbps", "tfrc_mbps", x="rtt", by=["queue"], xlabel="round-trip time",
+    ylabel="Mbit/s", world="emu",
+)  # fmt: skip
+figure.curves("sparse_rtt_ms", x="rtt", by=["queue"], xlabel="round-trip time", world="emu")

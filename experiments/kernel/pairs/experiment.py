@@ -55,7 +55,5 @@ figure.variant(
 near_kernel(figure, "In four of five rows the simulated share of the first flow", "share", 0.25, least=0.8)
 near_kernel(figure, "In nine of ten rows the simulated utilisation", "utilization", 0.1, least=0.9)
 
-@figure.draw
-def draw(page):
-    """A panel for each pair and queue; the kernel's side. Nothing is published."""
-    page.curves("share", x="rtt", by=["first", "second", "queue"], xlabel="round-trip time", world="emu")
+# A panel for each pair and queue; the kernel's side. Nothing is published.
+figure.curves("share", x="rtt", by=["first", "second", "queue"], xlabel="round-trip time", world="emu")

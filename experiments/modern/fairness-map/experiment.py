@@ -1,13 +1,10 @@
-from paper import BALANCED, LIMITS, MAP, PLACE, QUEUES, RENO, TFRC_MAP_COLUMNS, TIMES, of_tfrc_map, through
+from paper import BALANCED, LIMITS, PLACE, QUEUES, RENO, TFRC_MAP_COLUMNS, TIMES, map_of, of_tfrc_map, through
 
-from tfrc.lab import Experiment, Quick
+from tfrc.lab import Quick
 
-figure = Experiment(
-    MAP,
-    "",
+figure = map_of(
     "TFRC's share next to SACK and CUBIC over delays, rates and queues",
     keys={**PLACE, **LIMITS, **TIMES},
-    long=True,
     # One run of each point: its measured part has fifty sawteeth, or lasts 800 s.
     runs=1,
     # The settings are the RFCs' as published: a second profile would be the same.
@@ -26,32 +23,17 @@ def variant(name, about, *settings, rows=None):
 # Each part of the profile alone, one run, at 2 Mbit/s, and at 20 Mbit/s up to 50 ms.
 TFRC = "flow.tfrc.tfrc"
 CUBIC = f"{TFRC}.friend=cubic"
+LEAST = f"{TFRC}.rto_least=200ms"
 few = ["*/2M/*", "*/20M/10ms/*", "*/20M/50ms/*"]
-variant(
-    "rto-200ms",
-    "t_RTO of at least 200 ms",
-    f"{TFRC}.rto=four-rtt-at-least",
-    f"{TFRC}.rto_least=200ms",
-    rows=few,
-)
-variant(
-    "rto-linux",
-    "t_RTO by the rule of Linux, R + max(200 ms, 4 RTTVAR)",
-    f"{TFRC}.rto=rfc6298",
-    f"{TFRC}.rto_tick=200ms",
-    f"{TFRC}.rto_least=200ms",
-    rows=few,
-)
+variant("rto-200ms", "t_RTO of at least 200 ms", f"{TFRC}.rto=four-rtt-at-least", LEAST, rows=few)
+of_linux = [f"{TFRC}.rto=rfc6298", f"{TFRC}.rto_tick=200ms", LEAST]
+variant("rto-linux", "t_RTO by the rule of Linux, R + max(200 ms, 4 RTTVAR)", *of_linux, rows=few)
 variant("pairs", "pairs of packets while a round trip has more than three", f"{TFRC}.pairs=3", rows=few)
 variant("pairs-4", "pairs of packets while a round trip has more than four", f"{TFRC}.pairs=4", rows=few)
 variant("friend-cubic", "the equation of CUBIC", CUBIC, rows=few)
-variant(
-    "pairs-cubic",
-    "the profile without its t_RTO, told that its friend is CUBIC",
-    f"{TFRC}.pairs=3",
-    CUBIC,
-    rows=["cubic/2M/*", "cubic/20M/10ms/*", "cubic/20M/50ms/*"],
-)
+without_rto = "the profile without its t_RTO, told that its friend is CUBIC"
+next_to_cubic = [row.replace("*", "cubic", 1) for row in few]
+variant("pairs-cubic", without_rto, f"{TFRC}.pairs=3", CUBIC, rows=next_to_cubic)
 
 # The profile: told its friend, and what a SACK gets next to it.
 variant("told-reno", "the profile, told that its friend is Reno", BALANCED, RENO, rows=["sack/*"])
@@ -67,13 +49,9 @@ harmed = ["sack/2M/*", "sack/20M/*"]
 variant("harm", "the profile with CUBIC for a friend, next to SACK", BALANCED, rows=harmed)
 
 figure.claim(
-    "Next to SACK through CoDel at 20 Mbit/s and 100 ms TFRC's rate is within a factor of two (RFC 5348 §1)",
-    lambda t: t["sack/20M/100ms/codel/4/4/*", "ratio_log2"],
-    between=(-1, 1),
-)
+    "Next to SACK through CoDel at 20 Mbit/s and 100 ms TFRC's rate is within a factor of two (RFC 5348 §1)"
+)(lambda t: t["sack/20M/100ms/codel/4/4/*", "ratio_log2"], between=(-1, 1))
 figure.claim(
     "Next to CUBIC behind four products at 20 Mbit/s and 200 ms it is less than half: "
-    "CUBIC outgrows the equation of Reno",
-    lambda t: t["cubic/20M/200ms/4BDP/1/1/*", "ratio_log2"],
-    between=(-8, -1),
-)
+    "CUBIC outgrows the equation of Reno"
+)(lambda t: t["cubic/20M/200ms/4BDP/1/1/*", "ratio_log2"], between=(-8, -1))

@@ -1,11 +1,9 @@
-from paper import KERNEL, QUEUE
+from paper import QUEUE, kernel
 
-from tfrc.lab import Emulation, Experiment, Quick
+from tfrc.lab import Emulation, Quick
 
 quick = Quick(1, ["duration=20s"], ["*/50ms/*"])
-figure = Experiment(
-    KERNEL,
-    "",
+figure = kernel(
     "A minute next to Linux's CUBIC, before and after the profile: simulated, and the kernel's",
     keys={
         "profile": ["flow.tfrc.tfrc.profile"],
@@ -15,8 +13,6 @@ figure = Experiment(
     },
     # Ten runs of each row in both worlds, fixed before any was made.
     runs=10,
-    # The settings are Linux's in both profiles.
-    rfc_runs=1,
     quick=quick,
     emulation=Emulation(runs=10, quick=quick),
 )
@@ -42,13 +38,9 @@ figure.columns("share", "utilization")
 
 figure.claim(
     "The simulated share of TFRC is within 25 % of the kernel's, or as near to it as the kernel's own runs, "
-    "in four of five rows",
-    lambda t: t.inside("share", 0.25),
-    between=(0.8, 1),
-)
+    "in four of five rows"
+)(lambda t: t.inside("share", 0.25), between=(0.8, 1))
 figure.claim(
     "In all rows the simulated utilisation is within 10 % of the kernel's, "
-    "or as near to it as the kernel's own runs",
-    lambda t: t.inside("utilization", 0.1),
-    between=(1, 1),
-)
+    "or as near to it as the kernel's own runs"
+)(lambda t: t.inside("utilization", 0.1), between=(1, 1))

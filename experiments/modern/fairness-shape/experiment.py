@@ -1,12 +1,10 @@
 import statistics
 
-from paper import MAP, QUEUE, TIMES, ratio_log2, through
+from paper import QUEUE, TIMES, map_of, ratio_log2, through
 
-from tfrc.lab import Experiment, Quick
+from tfrc.lab import Quick
 
-figure = Experiment(
-    MAP,
-    "",
+figure = map_of(
     "TFRC that chooses its friend by the shape of the queue's growth, next to SACK and CUBIC at once",
     keys={
         "rtt": ["link.bottleneck.delay"],
@@ -16,7 +14,6 @@ figure = Experiment(
         "room": [QUEUE],
         **TIMES,
     },
-    long=True,
     runs=3,
     # Told that its friend is CUBIC, for comparison.
     rfc_runs=3,
@@ -44,11 +41,9 @@ figure.columns("sack_log2", "cubic_log2", "at_least", "at_most")
 told = "explains: told that its friend is Reno"
 figure.variant("told-reno", told, ["flow.tfrc.tfrc.friend=reno"], profile="rfc")
 
-figure.claim(
-    "TFRC has at least half of the slower TCP's goodput in nine of ten rows",
-    lambda t: t.of("at_least", statistics.mean),
-    between=(0.9, 1),
+figure.claim("TFRC has at least half of the slower TCP's goodput in nine of ten rows")(
+    lambda t: t.of("at_least", statistics.mean), between=(0.9, 1)
 )
-figure.claim(
-    "and at most twice the faster one's", lambda t: t.of("at_most", statistics.mean), between=(0.9, 1)
+figure.claim("and at most twice the faster one's")(
+    lambda t: t.of("at_most", statistics.mean), between=(0.9, 1)
 )

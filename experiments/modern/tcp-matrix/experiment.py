@@ -8,8 +8,8 @@ SHOWN = ["*/10M/50ms/1BDP/*"]
 figure = Experiment(
     Paper("nothing published: a table of our own, with the kernel's TCP"),
     "",
-    "TFRC beside Reno, CUBIC and BBR: share, smoothness, delay and loss over rates, round-trip times "
-    "and queues",
+    "TFRC beside Reno, CUBIC and BBR: share, smoothness, delay and loss over rates, "
+    "round-trip times and queues",
     keys={
         "tcp": ["flow.tcp.tcp.variant"],
         "rate": ["link.bottleneck.rate"],
@@ -22,7 +22,7 @@ figure = Experiment(
     # The settings are the RFCs' in both profiles.
     rfc_runs=1,
     quick=Quick(2, ["duration=130s"], SHOWN),
-    # Rows of BBR have no simulated side: the simulator has no BBR.
+    # Rows of BBR are the kernel's alone: kernel/bbr has the simulated one.
     emulation=Emulation(["duration=70s", "warmup=10s"], runs=3, alone=["bbr/*"], quick=Quick(1, rows=SHOWN)),
 )
 
@@ -88,34 +88,27 @@ def ratio(tcp, queue, other, column):
 
 
 figure.claim(
-    "Beside Reno at 10 Mbit/s, 50 ms and one bandwidth-delay product of drop-tail TFRC's rate is within a "
-    "factor of two (RFC 5348 §1)",
-    lambda t: settled(t, "sack", "1BDP", "share"),
-    between=(0.5, 2),
-)
+    "Beside Reno at 10 Mbit/s, 50 ms and one bandwidth-delay product of drop-tail TFRC's "
+    "rate is within a factor of two (RFC 5348 §1)"
+)(lambda t: settled(t, "sack", "1BDP", "share"), between=(0.5, 2))
 figure.claim("and beside CUBIC", lambda t: settled(t, "cubic", "1BDP", "share"), between=(0.5, 2))
 figure.claim("There TFRC is smoother than Reno at 0.2 s", smoothness("sack"), between=(0.02, 1))
 figure.claim("and smoother than CUBIC", smoothness("cubic"), between=(0.02, 1))
-figure.claim(
-    "The mean wait behind CoDel is less than half of that in a drop-tail queue of four products",
-    ratio("sack", "codel", "4BDP", "queue_ms"),
-    between=(0, 0.5),
+figure.claim("The mean wait behind CoDel is less than half of that in a drop-tail queue of four products")(
+    ratio("sack", "codel", "4BDP", "queue_ms"), between=(0, 0.5)
 )
-figure.claim(
-    "With ECN RED drops less than half as much", ratio("sack", "red-ecn", "red", "loss"), between=(0, 0.5)
+figure.claim("With ECN RED drops less than half as much")(
+    ratio("sack", "red-ecn", "red", "loss"), between=(0, 0.5)
 )
-figure.claim(
-    "BBR leaves TFRC less where the buffer is half a product than where it is four",
+figure.claim("BBR leaves TFRC less where the buffer is half a product than where it is four")(
     ratio("bbr", "0.5BDP", "4BDP", "share"),
     between=(0, 0.8),
     world="emu",
     evidence="Hock, Bless, Zitterbart, ICNP 2017: BBR against loss-based flows in small and large buffers",
 )
 
-@figure.draw
-def draw(page):
-    """A panel for each rate and round-trip time; the emulated side, as BBR has no other. Nothing is published."""
-    page.curves(
-        "share", x="queue", by=["rate", "rtt"], per="tcp", xlabel="queue",
-        ylabel="goodput of TFRC over TCP's", ylim=(0.01, 100), log="y", world="emu",
-    )  # fmt: skip
+# A panel for each rate and round-trip time; the emulated side, as BBR has no other here. Nothing is published.
+figure.curves(
+    "share", x="queue", by=["rate", "rtt"], per="tcp", xlabel="queue",
+    ylabel="goodput of TFRC over TCP's", ylim=(0.01, 100), log="y", world="emu",
+)  # fmt: skip

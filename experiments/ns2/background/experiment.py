@@ -1,4 +1,4 @@
-from paper import comparison
+from paper import comparison, mean_rates
 
 from tfrc.lab import Quick
 
@@ -12,12 +12,7 @@ figure = comparison(
 
 
 def measure(run):
-    return {
-        "tcp_bps": run.flow("tcp", "send_rate_bps"),
-        "tfrc_bps": run.flow("tfrc", "send_rate_bps"),
-        "drop": run.link("bottleneck", "drop_rate"),
-        "util": run.link("bottleneck", "utilization"),
-    }
+    return mean_rates(run, "tcp", "tfrc")
 
 
 for kind, count in ("onoff", "flow.onoff.count"), ("web", "flow.web.web.sessions"):

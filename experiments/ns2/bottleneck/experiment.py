@@ -1,5 +1,5 @@
 import numpy as np
-from paper import comparison
+from paper import comparison, mean_rates
 
 from tfrc.lab import Quick, mean
 
@@ -24,13 +24,10 @@ def measure(run):
         return mean(np.percentile(theta.intervals, share) for theta in thetas)
 
     return {
-        "tcp_bps": run.flow("tcp", "send_rate_bps"),
-        "tfrc_bps": run.flow("tfrc", "send_rate_bps"),
+        **mean_rates(run, "tcp", "tfrc"),
         "tcp_cov": run.flow("tcp", "cov_200ms"),
         "tfrc_cov": run.flow("tfrc", "cov_200ms"),
         "tcp_cuts_per_packet": run.total("tcp", "loss_events") / run.total("tcp", "sent_packets"),
-        "drop": run.link("bottleneck", "drop_rate"),
-        "util": run.link("bottleneck", "utilization"),
         "queue": run.link("bottleneck", "mean_queue_packets"),
         "interval_mean": run.theta("tfrc-1", "mean"),
         "interval_cv": run.theta("tfrc-1", "cv"),

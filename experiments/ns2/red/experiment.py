@@ -1,4 +1,4 @@
-from paper import comparison
+from paper import comparison, mean_rates
 
 from tfrc.lab import Quick
 
@@ -23,12 +23,7 @@ MODES = {
 
 
 def measure(run):
-    return {
-        "tcp_bps": run.flow("tcp", "send_rate_bps"),
-        "drop": run.link("bottleneck", "drop_rate"),
-        "util": run.link("bottleneck", "utilization"),
-        "queue": run.link("bottleneck", "mean_queue_packets"),
-    }
+    return {**mean_rates(run, "tcp"), "queue": run.link("bottleneck", "mean_queue_packets")}
 
 
 for mode, changes in MODES.items():

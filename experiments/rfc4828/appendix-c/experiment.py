@@ -72,23 +72,19 @@ VARIATIONS = {
     "cov_20s": "the rate over 20 s",
 }
 for queue, words in (("tail", "drop-tail"), ("red", "RED")):
-    table.claim(
-        f"Through {words} a loss event has more than one drop",
-        lambda t, queue=queue: t["20%", f"{queue}_default_drops_per_event"],
-        between=(1.2, 30),
+    table.claim(f"Through {words} a loss event has more than one drop")(
+        lambda t, queue=queue: t["20%", f"{queue}_default_drops_per_event"], between=(1.2, 30)
     )
     for what, of in VARIATIONS.items():
         table.claim(
-            f"Through {words} the two counts do not differ greatly in the variation of {of}: graded over "
-            "default",
+            f"Through {words} the two counts do not differ greatly in the variation of {of}: "
+            "graded over default"
+        )(
             ratio("20%", f"{queue}_graded_{what}", f"{queue}_default_{what}"),
             between=(0.67, 1.5),
             evidence="'have not shown a great difference in oscillations in the estimate loss event rate'",
         )
 table.claim(
-    "The rate of TFRC-SP varies no more than that of standard TFRC with 1460 bytes at the same drop rate of "
-    "20 %",
-    ratio("20%", "default_cov_20s", "plain_1460B_cov_20s"),
-    between=(0.2, 1.1),
-    evidence="row 20 %",
-)
+    "The rate of TFRC-SP varies no more than that of standard TFRC with "
+    "1460 bytes at the same drop rate of 20 %"
+)(ratio("20%", "default_cov_20s", "plain_1460B_cov_20s"), between=(0.2, 1.1))

@@ -12,16 +12,9 @@ def rate(profile, segment, p):
 
 of_segments(table, "tcp_tfrc", rate)
 
-table.claim(
-    "At one drop rate the rate is in proportion to the packet: 1500 bytes to 54",
-    ratio("0.01000", "tcp_tfrc_1460B_KBps", "tcp_tfrc_14B_KBps"),
-    between=(27.7, 27.9),
-    evidence="row 0.01000",
+table.claim("At one drop rate the rate is in proportion to the packet: 1500 bytes to 54")(
+    ratio("0.01000", "tcp_tfrc_1460B_KBps", "tcp_tfrc_14B_KBps"), between=(27.7, 27.9)
 )
-table.claim(
-    "The core's own constants, which are not rounded, give the same within 0.1 %",
-    lambda t: t["0.10000", "tcp_tfrc_1460B_KBps"],
-    between=(26.55, 26.61),
-    profile="rfc",
-    evidence="row 0.10000",
+table.claim("The core's own constants, which are not rounded, give the same within 0.1 %")(
+    lambda t: t["0.10000", "tcp_tfrc_1460B_KBps"], between=(26.55, 26.61), profile="rfc"
 )

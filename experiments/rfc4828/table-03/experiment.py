@@ -13,15 +13,9 @@ def rate(profile, segment, b):
 
 of_segments(table, "tcp_tfrc", rate)
 
-table.claim(
-    "At high byte drop rates a TCP is faster with smaller packets: 14 against 1460 bytes at 0.001",
-    ratio("0.0010000", "tcp_tfrc_14B_KBps", "tcp_tfrc_1460B_KBps"),
-    between=(11, 14),
-    evidence="row 0.0010000",
+table.claim("At high byte drop rates a TCP is faster with smaller packets: 14 against 1460 bytes at 0.001")(
+    ratio("0.0010000", "tcp_tfrc_14B_KBps", "tcp_tfrc_1460B_KBps"), between=(11, 14)
 )
-table.claim(
-    "At low ones with larger",
-    ratio("0.0000010", "tcp_tfrc_1460B_KBps", "tcp_tfrc_14B_KBps"),
-    between=(5, 5.5),
-    evidence="row 0.0000010",
+table.claim("At low ones with larger")(
+    ratio("0.0000010", "tcp_tfrc_1460B_KBps", "tcp_tfrc_14B_KBps"), between=(5, 5.5)
 )

@@ -11,15 +11,9 @@ def rate(profile, segment, b):
 of_segments(table, "tfrc_sp", rate)
 
 table.claim(
-    "At 0.001 a byte TFRC-SP with 14 bytes is far above TFRC and TCP at any size; above itself with "
-    "1460 bytes",
-    ratio("0.0010000", "tfrc_sp_14B_KBps", "tfrc_sp_1460B_KBps"),
-    between=(30, 40),
-    evidence="row 0.0010000",
-)
-table.claim(
-    "Up to 0.003 a byte it is at its 100 packets a second",
-    lambda t: t["0.0030000", "tfrc_sp_14B_KBps"] / t["0.0000001", "tfrc_sp_14B_KBps"],
-    between=(0.999, 1.001),
-    evidence="row 0.0030000",
+    "At 0.001 a byte TFRC-SP with 14 bytes is far above TFRC and TCP at any size; "
+    "above itself with 1460 bytes"
+)(ratio("0.0010000", "tfrc_sp_14B_KBps", "tfrc_sp_1460B_KBps"), between=(30, 40))
+table.claim("Up to 0.003 a byte it is at its 100 packets a second")(
+    lambda t: t["0.0030000", "tfrc_sp_14B_KBps"] / t["0.0000001", "tfrc_sp_14B_KBps"], between=(0.999, 1.001)
 )

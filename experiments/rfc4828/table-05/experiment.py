@@ -17,34 +17,20 @@ def tcp(run):
 table.columns("packet_drop_rate", band="drop")
 table.columns("tcp_send_Kbps", "tcp_goodput_Kbps", ns2_only_rows=["4000B/100", "8000B/100"])
 
-table.claim(
-    "TCP is fastest with segments of 1460 bytes",
-    lambda t: t.key_of("tcp_send_Kbps", max),
-    between=(1460, 1460),
+table.claim("TCP is fastest with segments of 1460 bytes")(
+    lambda t: t.key_of("tcp_send_Kbps", max), between=(1460, 1460)
 )
 table.claim(
-    "Up to there the rate grows less than the segment: from 14 to 512 bytes, 37 times, by about a quarter of "
-    "that",
-    lambda t: t["512B/10", "tcp_send_Kbps"] / t["14B/10", "tcp_send_Kbps"],
-    between=(6, 16),
-    evidence="rows 14 and 512",
+    "Up to there the rate grows less than the segment: from 14 to 512 bytes, 37 times, "
+    "by about a quarter of that"
+)(lambda t: t["512B/10", "tcp_send_Kbps"] / t["14B/10", "tcp_send_Kbps"], between=(6, 16))
+table.claim("as its square root would, while few packets are dropped: from 128 to 512 bytes")(
+    lambda t: t["512B/10", "tcp_send_Kbps"] / t["128B/10", "tcp_send_Kbps"], between=(1.6, 2.5)
 )
-table.claim(
-    "as its square root would, while few packets are dropped: from 128 to 512 bytes",
-    lambda t: t["512B/10", "tcp_send_Kbps"] / t["128B/10", "tcp_send_Kbps"],
-    between=(1.6, 2.5),
-    evidence="rows 128 and 512",
+table.claim("Larger segments make it slower: 4000 against 1460 bytes")(
+    lambda t: t["4000B/100", "tcp_send_Kbps"] / t["1460B/10", "tcp_send_Kbps"], between=(0.25, 0.65)
 )
-table.claim(
-    "Larger segments make it slower: 4000 against 1460 bytes",
-    lambda t: t["4000B/100", "tcp_send_Kbps"] / t["1460B/10", "tcp_send_Kbps"],
-    between=(0.25, 0.65),
-    evidence="rows 1460 and 4000",
-)
-table.claim(
-    "With 1460 bytes about 13 % of the packets are dropped",
-    lambda t: t["1460B/10", "packet_drop_rate"],
-    between=(0.12, 0.15),
-    evidence="row 1460",
+table.claim("With 1460 bytes about 13 % of the packets are dropped")(
+    lambda t: t["1460B/10", "packet_drop_rate"], between=(0.12, 0.15)
 )
 other_round_trips(table)

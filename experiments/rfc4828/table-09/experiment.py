@@ -19,28 +19,16 @@ table.run(name="timestamps", set=with_timestamps, profiles=NS2_TCP, rows=rows)(
 table.columns("tcp_with_timestamps", run="timestamps", rows=rows)
 
 for row, p in (("10%/10", "10%"), ("20%/50", "20%"), ("30%/200", "30%")):
-    table.claim(
-        f"TFRC-SP with 200 bytes has about the rate of the large-packet TCP up to 30 %: at {p}",
-        ratio(row, "tfrc_sp_200B_Kbps", "tcp_1460B_Kbps"),
-        between=(0.6, 1.8),
-        evidence=f"row {p}",
+    table.claim(f"TFRC-SP with 200 bytes has about the rate of the large-packet TCP up to 30 %: at {p}")(
+        ratio(row, "tfrc_sp_200B_Kbps", "tcp_1460B_Kbps"), between=(0.6, 1.8)
     )
 for row, p, between in (("40%/200", "40%", (1.3, 4.5)), ("50%/200", "50%", (2.5, 12))):
-    table.claim(
-        f"Above that it gets more than TCP: at {p}",
-        ratio(row, "tfrc_sp_200B_Kbps", "tcp_1460B_Kbps"),
-        between,
-        evidence=f"row {p}",
+    table.claim(f"Above that it gets more than TCP: at {p}")(
+        ratio(row, "tfrc_sp_200B_Kbps", "tcp_1460B_Kbps"), between=between
     )
-table.claim(
-    "Standard TFRC with 200 bytes gets about a seventh of the rate of TCP at 10 %",
-    ratio("10%/10", "stnd_tfrc_200B_Kbps", "tcp_1460B_Kbps"),
-    between=(0.12, 0.2),
-    evidence="row 10 %",
+table.claim("Standard TFRC with 200 bytes gets about a seventh of the rate of TCP at 10 %")(
+    ratio("10%/10", "stnd_tfrc_200B_Kbps", "tcp_1460B_Kbps"), between=(0.12, 0.2)
 )
-table.claim(
-    "Timestamps change little in TCP at 10 %",
-    ratio("10%/10", "tcp_with_timestamps", "tcp_1460B_Kbps"),
-    between=(0.9, 1.15),
-    evidence="row 10 %",
+table.claim("Timestamps change little in TCP at 10 %")(
+    ratio("10%/10", "tcp_with_timestamps", "tcp_1460B_Kbps"), between=(0.9, 1.15)
 )

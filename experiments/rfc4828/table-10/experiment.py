@@ -61,60 +61,27 @@ rows = ["0.001%/10", "0.01%/10", "0.1%/100", "0.5%/100", "1%/100"]
 table.columns(*(f"tcp_{segment}" for segment in SEGMENTS), run="tcp", rows=rows)
 table.columns("goodput_14", "goodput_1460", run="tcp", rows=["1%/100"])
 
-table.claim(
-    "Up to 0.01 % a byte TCP does best with 1460 bytes: more than with 512",
-    ratio("0.001%/10", "tcp_1460", "tcp_512"),
-    between=(1.1, 2.5),
-    evidence="row 0.001 %",
+table.claim("Up to 0.01 % a byte TCP does best with 1460 bytes: more than with 512")(
+    ratio("0.001%/10", "tcp_1460", "tcp_512"), between=(1.1, 2.5)
 )
-table.claim(
-    "At 0.1 % it does best with 128 bytes (0.15 over the byte drop rate): more than with 256",
-    ratio("0.1%/100", "tcp_128", "tcp_256"),
-    between=(1.05, 3.0),
-    evidence="row 0.1 %",
+table.claim("At 0.1 % it does best with 128 bytes (0.15 over the byte drop rate): more than with 256")(
+    ratio("0.1%/100", "tcp_128", "tcp_256"), between=(1.05, 3.0)
 )
-table.claim(
-    "and more than with 14", ratio("0.1%/100", "tcp_128", "tcp_14"), between=(1.1, 3.0), evidence="row 0.1 %"
+table.claim("and more than with 14", ratio("0.1%/100", "tcp_128", "tcp_14"), between=(1.1, 3.0))
+table.claim("At 0.5 % it does best with 14 bytes", ratio("0.5%/100", "tcp_14", "tcp_128"), between=(3, 60))
+table.claim("From 1 % on the highest send rate comes with 1460 bytes, though nothing but SYNs is sent")(
+    ratio("1%/100", "tcp_1460", "tcp_14"), between=(1.05, 5)
 )
-table.claim(
-    "At 0.5 % it does best with 14 bytes",
-    ratio("0.5%/100", "tcp_14", "tcp_128"),
-    between=(3, 60),
-    evidence="row 0.5 %",
+table.claim("while the best goodput there comes with the smallest segment")(
+    lambda t: t["1%/100", "goodput_14"] - t["1%/100", "goodput_1460"], between=(0.001, 1.0)
 )
-table.claim(
-    "From 1 % on the highest send rate comes with 1460 bytes, though nothing but SYNs is sent",
-    ratio("1%/100", "tcp_1460", "tcp_14"),
-    between=(1.05, 5),
-    evidence="row 1 %",
+table.claim("At 1 % TFRC-SP sends less than at 0.1 %, where it is at the limit of its application")(
+    lambda t: t["1%/100", "tfrc_sp_14B_Kbps"] / t["0.1%/100", "tfrc_sp_14B_Kbps"], between=(0.2, 0.6)
 )
-table.claim(
-    "while the best goodput there comes with the smallest segment",
-    lambda t: t["1%/100", "goodput_14"] - t["1%/100", "goodput_1460"],
-    between=(0.001, 1.0),
-    evidence="row 1 %",
+table.claim("Byte drops favour TFRC-SP: at 0.5 % it gets several times what TCP gets with its best segment")(
+    ratio("0.5%/100", "tfrc_sp_14B_Kbps", "tcp_Kbps"), between=(4, 20)
 )
-table.claim(
-    "At 1 % TFRC-SP sends less than at 0.1 %, where it is at the limit of its application",
-    lambda t: t["1%/100", "tfrc_sp_14B_Kbps"] / t["0.1%/100", "tfrc_sp_14B_Kbps"],
-    between=(0.2, 0.6),
-    evidence="row 1 %",
+table.claim("Standard TFRC gets about the right rate: at 0.1 %, that of TCP with its best segment")(
+    ratio("0.1%/100", "stnd_tfrc_14B_Kbps", "tcp_Kbps"), between=(0.5, 1.5)
 )
-table.claim(
-    "Byte drops favour TFRC-SP: at 0.5 % it gets several times what TCP gets with its best segment",
-    ratio("0.5%/100", "tfrc_sp_14B_Kbps", "tcp_Kbps"),
-    between=(4, 20),
-    evidence="row 0.5 %",
-)
-table.claim(
-    "Standard TFRC gets about the right rate: at 0.1 %, that of TCP with its best segment",
-    ratio("0.1%/100", "stnd_tfrc_14B_Kbps", "tcp_Kbps"),
-    between=(0.5, 1.5),
-    evidence="row 0.1 %",
-)
-table.claim(
-    "and at 0.5 %",
-    ratio("0.5%/100", "stnd_tfrc_14B_Kbps", "tcp_Kbps"),
-    between=(0.7, 1.8),
-    evidence="row 0.5 %",
-)
+table.claim("and at 0.5 %", ratio("0.5%/100", "stnd_tfrc_14B_Kbps", "tcp_Kbps"), between=(0.7, 1.8))

@@ -20,15 +20,9 @@ def drop_rates(_profile, rows, _changes):
 
 table.columns(*COLUMNS, read_off=0.005)
 
-table.claim(
-    "At low byte drop rates the ratio is near 26.8, that of the sizes",
-    lambda t: t["0.00001", "tcp_over_tfrc_packet_drop_ratio"],
-    between=(26, 26.8),
-    evidence="row 0.00001",
+table.claim("At low byte drop rates the ratio is near 26.8, that of the sizes")(
+    lambda t: t["0.00001", "tcp_over_tfrc_packet_drop_ratio"], between=(26, 26.8)
 )
-table.claim(
-    "At high ones it goes to 1",
-    lambda t: t["0.05", "tcp_over_tfrc_packet_drop_ratio"],
-    between=(1.0, 1.1),
-    evidence="row 0.05",
+table.claim("At high ones it goes to 1")(
+    lambda t: t["0.05", "tcp_over_tfrc_packet_drop_ratio"], between=(1.0, 1.1)
 )

@@ -4,17 +4,11 @@ from paper import ratio
 table = host_pairs("Table 14", "Drop and send rates: drop-tail queues in bytes, 512-byte TCP")
 as_published_and_in_buffers(table, segment=512)
 
-table.claim(
-    "With 512-byte segments TCP still sees higher drop rates: 200 sessions",
-    ratio("200/40", "tcp_512B_drop_rate", "tfrc_sp_200B_drop_rate"),
-    between=(2, 6),
-    evidence="row 200",
+table.claim("With 512-byte segments TCP still sees higher drop rates: 200 sessions")(
+    ratio("200/40", "tcp_512B_drop_rate", "tfrc_sp_200B_drop_rate"), between=(2, 6)
 )
-table.claim(
-    "and has considerably less: 400 sessions",
-    ratio("400/80", "tfrc_sp_200B_send_Kbps", "tcp_512B_send_Kbps"),
-    between=(8, 60),
-    evidence="row 400",
+table.claim("and has considerably less: 400 sessions")(
+    ratio("400/80", "tfrc_sp_200B_send_Kbps", "tcp_512B_send_Kbps"), between=(8, 60)
 )
 table.variant(
     "the way back with 1460 bytes",

@@ -8,22 +8,13 @@ table = n_flows(
 )
 as_published_and_in_buffers(table, tfrc="stnd_tfrc_200B")
 
-table.claim(
-    "With standard TFRC, TCP is not starved: N = 5",
-    ratio("50/5", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"),
-    between=(0.8, 2.5),
-    evidence="row 50",
+table.claim("With standard TFRC, TCP is not starved: N = 5")(
+    ratio("50/5", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"), between=(0.8, 2.5)
 )
-table.claim(
-    "with fewer flows it is well ahead: N = 3",
-    ratio("30/3", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"),
-    between=(1.5, 4),
-    evidence="row 30",
+table.claim("with fewer flows it is well ahead: N = 3")(
+    ratio("30/3", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"), between=(1.5, 4)
 )
-table.claim(
-    "At drop rates of 30 % and more it has less than its share: N = 20",
-    ratio("200/20", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"),
-    between=(0.02, 0.4),
-    evidence="row 200",
+table.claim("At drop rates of 30 % and more it has less than its share: N = 20")(
+    ratio("200/20", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"), between=(0.02, 0.4)
 )
 web_at_140_ms(table)

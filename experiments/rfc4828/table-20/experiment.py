@@ -4,22 +4,14 @@ from paper import ratio
 table = host_pairs("Table 20", "Drop and send rates: adaptive RED in byte mode, 1460-byte TCP")
 as_published_and_in_buffers(table)
 
-table.claim(
-    "The drop rate of TFRC-SP is much lower than that of TCP: 50 sessions",
-    ratio("50/10", "tcp_1460B_drop_rate", "tfrc_sp_200B_drop_rate"),
-    between=(2.2, 14),
-    evidence="row 50",
+table.claim("The drop rate of TFRC-SP is much lower than that of TCP: 50 sessions")(
+    ratio("50/10", "tcp_1460B_drop_rate", "tfrc_sp_200B_drop_rate"), between=(2.2, 14)
 )
-table.claim(
-    "and its rate much higher: 400 sessions",
-    ratio("400/80", "tfrc_sp_200B_send_Kbps", "tcp_1460B_send_Kbps"),
-    between=(50, 1000),
-    evidence="row 400",
+table.claim("and its rate much higher: 400 sessions")(
+    ratio("400/80", "tfrc_sp_200B_send_Kbps", "tcp_1460B_send_Kbps"), between=(50, 1000)
 )
-table.claim(
-    "Its congestion control is largely without effect: it keeps most of its rate at 1600 sessions",
+table.claim("Its congestion control is largely without effect: it keeps most of its rate at 1600 sessions")(
     lambda t: t["1600/320", "tfrc_sp_200B_send_Kbps"] / t["10/2", "tfrc_sp_200B_send_Kbps"],
     between=(0.65, 1.0),
-    evidence="rows 10 and 1600",
 )
 wider_thresholds(table, "the printed rates of TCP are higher than ours with automatic thresholds")

@@ -18,18 +18,23 @@ def sim(run):
 figure.columns("tcp_Kbps", "tfrc_Kbps", "p_tcp")
 figure.columns("p_tfrc", "f_over_tcp", against="published")
 
-figure.claim(
-    "The equation is off TCP's throughput, and the more the higher the loss",
-    lambda t: t["64", "f_over_tcp"] - t["4", "f_over_tcp"],
-    between=(0.02, 1.0),
+figure.claim("The equation is off TCP's throughput, and the more the higher the loss")(
+    lambda t: t["64", "f_over_tcp"] - t["4", "f_over_tcp"], between=(0.02, 1.0)
 )
-figure.claim("At high loss TCP sends less than the equation", lambda t: t["64", "f_over_tcp"], between=(1.05, 2.0))
-figure.claim("TCP's loss event rate does not pass 0.11 ...", lambda t: t.of("p_tcp", max), between=(0.05, 0.11))
-figure.claim(
-    "... where TFRC's is higher", lambda t: t.of("p_tfrc", max) / t.of("p_tcp", max), between=(1.1, 2.0)
+figure.claim("At high loss TCP sends less than the equation")(
+    lambda t: t["64", "f_over_tcp"], between=(1.05, 2.0)
+)
+figure.claim("TCP's loss event rate does not pass 0.11 ...")(
+    lambda t: t.of("p_tcp", max), between=(0.05, 0.11)
+)
+figure.claim("... where TFRC's is higher")(
+    lambda t: t.of("p_tfrc", max) / t.of("p_tcp", max), between=(1.1, 2.0)
 )
 assumptions_of_the_dumbbell(figure)
-reno = "explains: the equation models Reno; SACK with Limited Transmit has fewer timeouts than it, Reno about as many"
+reno = (
+    "explains: the equation models Reno; "
+    "SACK with Limited Transmit has fewer timeouts than it, Reno about as many"
+)
 figure.variant("reno", reno, ["flow.tcp.tcp.variant=reno"], rows=["4", "32", "64"])
 figure.variant(
     "reno-delayed-acks",

@@ -24,37 +24,24 @@ def path(run):
 
 figure.columns("tfrc_rto_s", "standard_rto_s", "linux_rto_s", "srtt_s")
 
-figure.claim(
-    "On short paths TFRC's timeout is far below the standard's: at 10 ms by five or more",
-    lambda t: t["10ms", "standard_rto_s"] / t["10ms", "tfrc_rto_s"],
-    between=(5, 50),
+figure.claim("On short paths TFRC's timeout is far below the standard's: at 10 ms by five or more")(
+    lambda t: t["10ms", "standard_rto_s"] / t["10ms", "tfrc_rto_s"], between=(5, 50)
 )
-figure.claim(
-    "On long paths it is above the standard's: at 500 ms",
-    lambda t: t["500ms", "tfrc_rto_s"] / t["500ms", "standard_rto_s"],
-    between=(1.1, 4),
+figure.claim("On long paths it is above the standard's: at 500 ms")(
+    lambda t: t["500ms", "tfrc_rto_s"] / t["500ms", "standard_rto_s"], between=(1.1, 4)
 )
-figure.claim(
-    "On long paths it is well above Linux's: at 500 ms",
-    lambda t: t["500ms", "tfrc_rto_s"] / t["500ms", "linux_rto_s"],
-    between=(1.5, 4),
+figure.claim("On long paths it is well above Linux's: at 500 ms")(
+    lambda t: t["500ms", "tfrc_rto_s"] / t["500ms", "linux_rto_s"], between=(1.5, 4)
 )
-figure.claim(
-    "Linux follows the round-trip time above 200 ms: from 200 ms to 500 ms",
-    lambda t: t["500ms", "linux_rto_s"] / t["200ms", "linux_rto_s"],
-    between=(1.3, 2.5),
+figure.claim("Linux follows the round-trip time above 200 ms: from 200 ms to 500 ms")(
+    lambda t: t["500ms", "linux_rto_s"] / t["200ms", "linux_rto_s"], between=(1.3, 2.5)
 )
-figure.claim(
-    "Below, its least timeout of 200 ms shows: 5 ms and 20 ms differ little",
-    lambda t: t["20ms", "linux_rto_s"] / t["5ms", "linux_rto_s"],
-    between=(0.9, 1.25),
+figure.claim("Below, its least timeout of 200 ms shows: 5 ms and 20 ms differ little")(
+    lambda t: t["20ms", "linux_rto_s"] / t["5ms", "linux_rto_s"], between=(0.9, 1.25)
 )
 
-
-@figure.draw
-def draw(page):
-    # The three timeouts in one drawing.
-    page.curves(
-        "tfrc_rto_s", "standard_rto_s", "linux_rto_s",
-        xlabel="round-trip time, s", ylabel="retransmission timeout, s", log="xy", world="emu",
-    )  # fmt: skip
+# The three timeouts in one drawing.
+figure.curves(
+    "tfrc_rto_s", "standard_rto_s", "linux_rto_s",
+    xlabel="round-trip time, s", ylabel="retransmission timeout, s", log="xy", world="emu",
+)  # fmt: skip

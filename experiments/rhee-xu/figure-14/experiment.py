@@ -1,10 +1,7 @@
-from paper import NS2, PATHS, TICKS, assumptions_of_the_paths, count_by_scoreboard, kbps, paths
+from paper import PATHS, RFC_RTOS, assumptions_of_the_paths, count_by_scoreboard, kbps, paths
 
-# As in our ns-2 runs t_RTO is that of a TCP and at least 4(R + 4 ms); the rfc profile has 4R itself.
 figure = paths(
-    "Fig. 14",
-    "TFRC and TCP with the RTOs of their RFCs, round-trip times from 10 to 500 ms",
-    profiles={"as-published": [*NS2, *TICKS, "flow.tcp.tcp.min_rto=1s"]},
+    "Fig. 14", "TFRC and TCP with the RTOs of their RFCs, round-trip times from 10 to 500 ms", profiles=RFC_RTOS
 )
 for rtt, (rows, path, least) in PATHS.items():
     least_rto = {"as-published": [f"flow.tfrc.tfrc.rto_least={least}"]}
@@ -21,31 +18,23 @@ for rtt, (rows, path, least) in PATHS.items():
     figure.columns(f"ratio_{rtt}", against="published", **here)
     figure.columns(f"loss_{rtt}", band="drop", against="published", **here)
 
-figure.claim(
-    "On a path of 10 ms TFRC sends several times what TCP sends, at high loss",
-    lambda t: t["32", "ratio_10ms"],
-    between=(5, 20),
+figure.claim("On a path of 10 ms TFRC sends several times what TCP sends, at high loss")(
+    lambda t: t["32", "ratio_10ms"], between=(5, 20)
 )
-figure.claim(
-    "There the excess grows with loss", lambda t: t["32", "ratio_10ms"] / t["8", "ratio_10ms"], between=(1.5, 6)
+figure.claim("There the excess grows with loss")(
+    lambda t: t["32", "ratio_10ms"] / t["8", "ratio_10ms"], between=(1.5, 6)
 )
-figure.claim(
-    "It is above 20 at a loss event rate of about 5 %, as printed", lambda t: t["8", "ratio_10ms"], between=(20, 40)
+figure.claim("It is above 20 at a loss event rate of about 5 %, as printed")(
+    lambda t: t["8", "ratio_10ms"], between=(20, 40)
 )
-figure.claim(
-    "On a path of 500 ms TFRC sends less than TCP, at high loss",
-    lambda t: t["96", "ratio_500ms"],
-    between=(0.5, 0.95),
+figure.claim("On a path of 500 ms TFRC sends less than TCP, at high loss")(
+    lambda t: t["96", "ratio_500ms"], between=(0.5, 0.95)
 )
-figure.claim(
-    "There its share falls as loss rises",
-    lambda t: t["96", "ratio_500ms"] / t["16", "ratio_500ms"],
-    between=(0.5, 0.95),
+figure.claim("There its share falls as loss rises")(
+    lambda t: t["96", "ratio_500ms"] / t["16", "ratio_500ms"], between=(0.5, 0.95)
 )
-figure.claim(
-    "In between the ratio is smaller than Figure 13's equation predicts: 100 ms",
-    lambda t: t["64", "ratio_100ms"],
-    between=(0.9, 1.6),
+figure.claim("In between the ratio is smaller than Figure 13's equation predicts: 100 ms")(
+    lambda t: t["64", "ratio_100ms"], between=(0.9, 1.6)
 )
 assumptions_of_the_paths(figure, "rtt_10ms", "rtt_500ms")
 count_by_scoreboard(figure, "rtt_10ms")

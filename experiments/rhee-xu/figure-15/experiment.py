@@ -1,11 +1,6 @@
-from paper import NS2, PATHS, TICKS, assumptions_of_the_paths, difference, paths, per_packet
+from paper import PATHS, RFC_RTOS, assumptions_of_the_paths, difference, paths, per_packet
 
-# As in our ns-2 runs t_RTO is that of a TCP and at least 4(R + 4 ms); the rfc profile has 4R itself.
-figure = paths(
-    "Fig. 15",
-    "The loss event rates of the runs of Figure 14",
-    profiles={"as-published": [*NS2, *TICKS, "flow.tcp.tcp.min_rto=1s"]},
-)
+figure = paths("Fig. 15", "The loss event rates of the runs of Figure 14", profiles=RFC_RTOS)
 for rtt, (rows, path, least) in PATHS.items():
     least_rto = {"as-published": [f"flow.tfrc.tfrc.rto_least={least}"]}
 
@@ -20,22 +15,20 @@ for rtt, (rows, path, least) in PATHS.items():
 
 figure.claim(
     "TFRC's relative excess of loss events is smaller where its rate is relatively higher (R5): "
-    "10 ms beside 500 ms, 32 and 96",
+    "10 ms beside 500 ms, 32 and 96"
+)(
     lambda t: t["32", "difference_10ms"] - t["96", "difference_500ms"],
     between=(-0.8, 0.0),
-    evidence="the first form of the claim; its value was that of 10 ms alone and did not say what the text says",
+    evidence="the first form of the claim; its value was that of 10 ms alone and did not say what the text "
+    "says",
 )
-figure.claim(
-    "It grows with loss (R1): 10 ms, 8 and 32",
-    lambda t: t["32", "difference_10ms"] - t["8", "difference_10ms"],
-    between=(0.0, 0.3),
+figure.claim("It grows with loss (R1): 10 ms, 8 and 32")(
+    lambda t: t["32", "difference_10ms"] - t["8", "difference_10ms"], between=(0.0, 0.3)
 )
-figure.claim(
-    "On 500 ms at high loss TFRC has the higher loss event rate",
-    lambda t: t["96", "difference_500ms"],
-    between=(0.0, 0.5),
+figure.claim("On 500 ms at high loss TFRC has the higher loss event rate")(
+    lambda t: t["96", "difference_500ms"], between=(0.0, 0.5)
 )
-figure.claim(
-    "On 10 ms at about 5 % it has the lower one, as printed", lambda t: t["8", "difference_10ms"], between=(-0.5, 0.0)
+figure.claim("On 10 ms at about 5 % it has the lower one, as printed")(
+    lambda t: t["8", "difference_10ms"], between=(-0.5, 0.0)
 )
 assumptions_of_the_paths(figure, "rtt_10ms", "rtt_500ms")

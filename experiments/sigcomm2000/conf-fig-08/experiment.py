@@ -30,26 +30,18 @@ for kind, column in TCPS.items():
     figure.columns(column, f"TFRC_beside_{kind}", run=kind)
 figure.columns("drop_rate", run="sack")
 
-figure.claim(
-    "The variation across TFRC flows rises with the loss rate",
-    lambda t: t[HIGH, "TFRC_beside_sack"] / t[LOW, "TFRC_beside_sack"],
-    between=(1.2, 6),
+figure.claim("The variation across TFRC flows rises with the loss rate")(
+    lambda t: t[HIGH, "TFRC_beside_sack"] / t[LOW, "TFRC_beside_sack"], between=(1.2, 6)
 )
 figure.claim("That across Reno flows too", lambda t: t[HIGH, "reno"] / t[LOW, "reno"], between=(1.2, 10))
-figure.claim(
-    "Above typical loss rates TFRC is less fair among its flows than SACK TCP with fine timers",
-    lambda t: t[HIGH, "TFRC_beside_sack"] / t[HIGH, "TCP"],
-    between=(1.05, 4),
+figure.claim("Above typical loss rates TFRC is less fair among its flows than SACK TCP with fine timers")(
+    lambda t: t[HIGH, "TFRC_beside_sack"] / t[HIGH, "TCP"], between=(1.05, 4)
 )
-figure.claim(
-    "At low loss rates it is about as fair",
-    lambda t: t[LOW, "TFRC_beside_sack"] / t[LOW, "TCP"],
-    between=(0.6, 1.5),
+figure.claim("At low loss rates it is about as fair")(
+    lambda t: t[LOW, "TFRC_beside_sack"] / t[LOW, "TCP"], between=(0.6, 1.5)
 )
-figure.claim(
-    "SACK with fine timers is fairer than Reno at high loss rates",
-    lambda t: t[HIGH, "TCP"] / t[HIGH, "reno"],
-    between=(0.1, 1.0),
+figure.claim("SACK with fine timers is fairer than Reno at high loss rates")(
+    lambda t: t[HIGH, "TCP"] / t[HIGH, "reno"], between=(0.1, 1.0)
 )
 figure.claim("Tahoe and Reno are alike", lambda t: t[HIGH, "tahoe"] / t[HIGH, "reno"], between=(0.5, 1.6))
 vary(figure, "rtt-80-120ms", "ns2-rules", rows=[LOW, HIGH], only=["sack"])

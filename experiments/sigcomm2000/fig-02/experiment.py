@@ -27,31 +27,21 @@ def flow(run):
 figure.columns("estimated_loss_interval_pkts", "tx_rate_kBps", read_off=0.5)
 figure.columns("greatest_step", rows=["5.113"])
 
-figure.claim(
-    "A steady loss of 1 % is estimated at 100 packets",
-    lambda t: t["5.113", "estimated_loss_interval_pkts"],
-    between=(99, 101),
+figure.claim("A steady loss of 1 % is estimated at 100 packets")(
+    lambda t: t["5.113", "estimated_loss_interval_pkts"], between=(99, 101)
 )
-figure.claim(
-    "A loss rate ten times as high is followed down to a seventh of the rate within a second or so",
-    lambda t: t["7.781", "tx_rate_kBps"] / t["5.11", "tx_rate_kBps"],
-    between=(0.09, 0.18),
+figure.claim("A loss rate ten times as high is followed down to a seventh of the rate within a second or so")(
+    lambda t: t["7.781", "tx_rate_kBps"] / t["5.11", "tx_rate_kBps"], between=(0.09, 0.18)
 )
 figure.claim(
     "When losses become rare the estimate rises smoothly, without steps: by a few per cent at most in each "
-    "round-trip time (here from 9.5 to 9.56 s)",
-    lambda t: t["5.113", "greatest_step"],
-    between=(1.0, 1.1),
+    "round-trip time (here from 9.5 to 9.56 s)"
+)(lambda t: t["5.113", "greatest_step"], between=(1.0, 1.1))
+figure.claim("By 16 s the interval has doubled to 200 packets")(
+    lambda t: t["16.02", "estimated_loss_interval_pkts"], between=(190, 210)
 )
-figure.claim(
-    "By 16 s the interval has doubled to 200 packets",
-    lambda t: t["16.02", "estimated_loss_interval_pkts"],
-    between=(190, 210),
-)
-figure.claim(
-    "and the rate is half as high again as before 6 s",
-    lambda t: t["16.126", "tx_rate_kBps"] / t["5.11", "tx_rate_kBps"],
-    between=(1.35, 1.65),
+figure.claim("and the rate is half as high again as before 6 s")(
+    lambda t: t["16.126", "tx_rate_kBps"] / t["5.11", "tx_rate_kBps"], between=(1.35, 1.65)
 )
 
 figure.variant(

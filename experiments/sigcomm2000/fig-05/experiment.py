@@ -33,18 +33,11 @@ def values(profile, rows, changes):
 figure.columns(*MULTIPLES, read_off=0.0002)
 
 figure.claim(
-    "A flow at the rate of the equation has loss events within 10 % of its losses at moderate loss rates",
-    lambda t: t["0.0411", "rate_x1.0"] / 0.0411,
-    between=(0.9, 1.0),
-)
-figure.claim(
-    "A flow at twice its rate has fewer loss events a packet than one at half of it",
-    lambda t: t["0.0411", "rate_x2.0"] / t["0.0411", "rate_x0.5"],
-    between=(0.8, 0.98),
+    "A flow at the rate of the equation has loss events within 10 % of its losses at moderate loss rates"
+)(lambda t: t["0.0411", "rate_x1.0"] / 0.0411, between=(0.9, 1.0))
+figure.claim("A flow at twice its rate has fewer loss events a packet than one at half of it")(
+    lambda t: t["0.0411", "rate_x2.0"] / t["0.0411", "rate_x0.5"], between=(0.8, 0.98)
 )
 
-
-@figure.draw
-def draw(page):
-    # Three rates in one drawing, as the report has them.
-    page.curves(*MULTIPLES, xlabel="loss probability", ylabel="loss event fraction", log="")
+# Three rates in one drawing, as the report has them.
+figure.curves(*MULTIPLES, xlabel="loss probability", ylabel="loss event fraction", log="")

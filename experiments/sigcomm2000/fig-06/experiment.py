@@ -44,51 +44,31 @@ for queue, name, keys in (("DropTail", "drop-tail", DROP_TAIL), ("RED", "red", R
     figure.columns(f"{queue}_TFRC", f"{queue}_utilization", run=name)
 figure.columns("RED_drop_rate", run="red")
 
-figure.claim(
-    "The link is always used to more than 90 %: the least with DropTail",
-    lambda t: t.of("DropTail_utilization", min),
-    between=(0.9, 1.001),
+figure.claim("The link is always used to more than 90 %: the least with DropTail")(
+    lambda t: t.of("DropTail_utilization", min), between=(0.9, 1.001)
 )
 figure.claim("and with RED", lambda t: t.of("RED_utilization", min), between=(0.9, 1.001))
-figure.claim(
-    "often to more than 99 %: the median (0.985 and more)",
-    lambda t: t.of("DropTail_utilization", statistics.median),
-    between=(0.985, 1.001),
+figure.claim("often to more than 99 %: the median (0.985 and more)")(
+    lambda t: t.of("DropTail_utilization", statistics.median), between=(0.985, 1.001)
 )
-figure.claim(
-    "Mostly TCP gets about its share: the median with RED",
-    lambda t: t.of("RED", statistics.median),
-    between=(0.85, 1.1),
+figure.claim("Mostly TCP gets about its share: the median with RED")(
+    lambda t: t.of("RED", statistics.median), between=(0.85, 1.1)
 )
 figure.claim("and with DropTail", lambda t: t.of("DropTail", statistics.median), between=(0.85, 1.1))
-figure.claim(
-    "TCP suffers where its window is tiny: 8 flows at 1 Mbit/s with DropTail get about half",
-    lambda t: t["1Mbit/s/4/*", "DropTail"],
-    between=(0.3, 0.75),
+figure.claim("TCP suffers where its window is tiny: 8 flows at 1 Mbit/s with DropTail get about half")(
+    lambda t: t["1Mbit/s/4/*", "DropTail"], between=(0.3, 0.75)
 )
-figure.claim(
-    "With DropTail and two flows at 32 Mbit/s TCP gets more than its share",
-    lambda t: t["32Mbit/s/1/*", "DropTail"],
-    between=(1.1, 1.75),
+figure.claim("With DropTail and two flows at 32 Mbit/s TCP gets more than its share")(
+    lambda t: t["32Mbit/s/1/*", "DropTail"], between=(1.1, 1.75)
 )
-figure.claim(
-    "RED is fairer: two flows at 32 Mbit/s are nearer to their share than with DropTail",
+figure.claim("RED is fairer: two flows at 32 Mbit/s are nearer to their share than with DropTail")(
     lambda t: abs(t["32Mbit/s/1/*", "RED"] - 1) - abs(t["32Mbit/s/1/*", "DropTail"] - 1),
     between=(-0.8, -0.05),
 )
 vary(figure, "ns2-rules", rows=["1Mbit/s/4/*", "1Mbit/s/64/*", "8Mbit/s/8/*"], runs=2)
 
-
-@figure.draw
-def draw(page):
-    # Cuts through the report's surfaces, at each rate of the link.
-    page.curves(
-        "DropTail",
-        "RED",
-        by=["link_rate"],
-        x="flows_of_each",
-        xlabel="TCP flows, beside as many TFRC flows",
-        ylabel="normalised TCP throughput",
-        ylim=(0, 1.5),
-        log="x",
-    )
+# Cuts through the report's surfaces, at each rate of the link.
+figure.curves(
+    "DropTail", "RED", by=["link_rate"], x="flows_of_each", xlabel="TCP flows, beside as many TFRC flows",
+    ylabel="normalised TCP throughput", ylim=(0, 1.5), log="x",
+)  # fmt: skip

@@ -30,30 +30,22 @@ def mix(run):
 figure.columns("mean_TCP", "mean_TFRC", read_off=0.005)
 figure.columns("spread_TCP", "spread_TFRC", "drop_rate", "utilization")
 
-figure.claim(
-    "The mean over all of TFRC lies near one",
-    lambda t: t.of("mean_TFRC", statistics.mean),
-    between=(0.93, 1.2),
+figure.claim("The mean over all of TFRC lies near one")(
+    lambda t: t.of("mean_TFRC", statistics.mean), between=(0.93, 1.2)
 )
-figure.claim(
-    "and that of TCP a little below", lambda t: t.of("mean_TCP", statistics.mean), between=(0.8, 1.02)
+figure.claim("and that of TCP a little below")(
+    lambda t: t.of("mean_TCP", statistics.mean), between=(0.8, 1.02)
 )
-figure.claim(
-    "The spread over TCP flows grows with their number",
-    lambda t: t["64/*", "spread_TCP"] / t["4/*", "spread_TCP"],
-    between=(1.2, 12),
+figure.claim("The spread over TCP flows grows with their number")(
+    lambda t: t["64/*", "spread_TCP"] / t["4/*", "spread_TCP"], between=(1.2, 12)
 )
-figure.claim(
-    "The spread over TFRC flows grows as well",
-    lambda t: t["64/*", "spread_TFRC"] / t["4/*", "spread_TFRC"],
-    between=(1.1, 12),
+figure.claim("The spread over TFRC flows grows as well")(
+    lambda t: t["64/*", "spread_TFRC"] / t["4/*", "spread_TFRC"], between=(1.1, 12)
 )
 figure.claim(
     "At 64 and more flows most lie between a half and one and a half: "
-    "the standard deviation is at most half of the mean",
-    lambda t: t["32/*", "spread_TFRC"],
-    between=(0, 0.5),
-)
+    "the standard deviation is at most half of the mean"
+)(lambda t: t["32/*", "spread_TFRC"], between=(0, 0.5))
 
 figure.variant(
     "tick-500ms",
@@ -64,9 +56,6 @@ figure.variant(
 )
 vary(figure, "ns2-rules", rows=["8/*", "32/*", "64/*"])
 
-
-@figure.draw
-def draw(page):
-    # Means of both kinds in one drawing, as the report has them.
-    across = "TCP flows, beside as many TFRC flows"
-    page.curves("mean_TCP", "mean_TFRC", xlabel=across, ylabel="normalised throughput")
+# Means of both kinds in one drawing, as the report has them.
+across = "TCP flows, beside as many TFRC flows"
+figure.curves("mean_TCP", "mean_TFRC", xlabel=across, ylabel="normalised throughput")

@@ -29,28 +29,18 @@ def over_tcp(queue):
 
 
 figure.claim(
-    "With RED TFRC is visibly smoother than TCP: less than half the variation at 0.2 s "
-    "(the figure has bins of 0.15 s)",
-    over_tcp("red"),
-    between=(0.2, 0.5),
-)
+    "With RED TFRC is visibly smoother than TCP: "
+    "less than half the variation at 0.2 s (the figure has bins of 0.15 s)"
+)(over_tcp("red"), between=(0.2, 0.5))
 figure.claim("With DropTail as well", over_tcp("drop_tail"), between=(0.15, 0.5))
-figure.claim(
-    "RED has more drops than DropTail, because its round-trip time is shorter",
-    lambda t: t["16 + 16", "red_drop_rate"] / t["16 + 16", "drop_tail_drop_rate"],
-    between=(1.03, 2.5),
+figure.claim("RED has more drops than DropTail, because its round-trip time is shorter")(
+    lambda t: t["16 + 16", "red_drop_rate"] / t["16 + 16", "drop_tail_drop_rate"], between=(1.03, 2.5)
 )
-figure.claim(
-    "With the defaults of RFC 5348 TFRC is smoother, too",
-    over_tcp("red"),
-    between=(0.2, 0.75),
-    profile="rfc",
+figure.claim("With the defaults of RFC 5348 TFRC is smoother, too")(
+    over_tcp("red"), between=(0.2, 0.75), profile="rfc"
 )
 vary(figure, "rtt-80-120ms", "ns2-rules")
 
-
-@figure.draw
-def draw(page):
-    # Four flows of each kind in bins of 0.15 s, as the report has them.
-    for queue, title in {"red": "RED", "drop_tail": "Drop-tail"}.items():
-        page.trace(title, queue, flows=["tcp", "tfrc"], each=4, step=0.15)
+# Four flows of each kind in bins of 0.15 s, as the report has them.
+for queue, title in {"red": "RED", "drop_tail": "Drop-tail"}.items():
+    figure.trace(title, queue, flows=["tcp", "tfrc"], each=4, step=0.15)

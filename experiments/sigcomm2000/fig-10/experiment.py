@@ -18,25 +18,14 @@ def over_tcp(scale):
     return lambda t: t[scale, "TFRC"] / t[scale, "TCP"]
 
 
-figure.claim(
-    "TFRC varies less than half as much as TCP at 0.2 s",
-    over_tcp("0.2"),
-    between=(0.3, 0.5),
-    evidence="row 0.2",
-)
-figure.claim("and still less at 10 s", over_tcp("10"), between=(0.5, 0.95), evidence="row 10")
-figure.claim(
-    "With the defaults of RFC 5348 TFRC is smoother than TCP at 0.2 s as well",
-    over_tcp("0.2"),
-    between=(0.25, 0.6),
-    profile="rfc",
+figure.claim("TFRC varies less than half as much as TCP at 0.2 s", over_tcp("0.2"), between=(0.3, 0.5))
+figure.claim("and still less at 10 s", over_tcp("10"), between=(0.5, 0.95))
+figure.claim("With the defaults of RFC 5348 TFRC is smoother than TCP at 0.2 s as well")(
+    over_tcp("0.2"), between=(0.25, 0.6), profile="rfc"
 )
 vary(figure, "ns-2.35", "ns2-rules", "min-rto-1s", rows=["0.2", "10"], runs=4)
 
-
-@figure.draw
-def draw(page):
-    # Both kinds in one drawing, as the report has them.
-    page.curves(
-        "TFRC", "TCP", xlabel="time scale, s", ylabel="coefficient of variation", ylim=(0, 0.6), log="x"
-    )
+# Both kinds in one drawing, as the report has them.
+figure.curves(
+    "TFRC", "TCP", xlabel="time scale, s", ylabel="coefficient of variation", ylim=(0, 0.6), log="x"
+)

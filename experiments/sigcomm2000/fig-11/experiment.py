@@ -17,16 +17,12 @@ figure.columns("mean_loss", band="drop", read_off=0.003)
 figure.columns("offered_load", "utilization", "source_bps")
 
 figure.claim(
-    "Loss stays low while the sources leave room, and reaches 40 % and more at 150 sources: low at 60",
-    lambda t: t["60/12", "mean_loss"],
-    between=(0.003, 0.03),
-)
+    "Loss stays low while the sources leave room, and reaches 40 % and more at 150 sources: low at 60"
+)(lambda t: t["60/12", "mean_loss"], between=(0.003, 0.03))
 figure.claim("and high at 150", lambda t: t["150/30", "mean_loss"], between=(0.38, 0.48))
 figure.claim(
-    "The sources of the script send 185 kbit/s in the mean (up to 5 % more by rounding bursts to packets)",
-    lambda t: t["100/20", "source_bps"],
-    between=(176000, 195000),
-)
+    "The sources of the script send 185 kbit/s in the mean (up to 5 % more by rounding bursts to packets)"
+)(lambda t: t["100/20", "source_bps"], between=(176000, 195000))
 
 both = {"rows": ["100/20", "130/26"], "runs": 2}
 vary(figure, "as-described", **both)

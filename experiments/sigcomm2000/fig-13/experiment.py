@@ -22,20 +22,14 @@ def over_tcp(t, row):
 
 
 for count, low, high in ((60, 0.4, 0.7), (100, 0.35, 0.75), (130, 0.1, 0.6), (150, 0.1, 0.5)):
-    figure.claim(
-        f"TFRC varies far less than TCP at {count} sources ({low} to {high} of it at 0.4 s)",
-        lambda t, count=count: over_tcp(t, f"{count}/*"),
-        between=(low, high),
+    figure.claim(f"TFRC varies far less than TCP at {count} sources ({low} to {high} of it at 0.4 s)")(
+        lambda t, count=count: over_tcp(t, f"{count}/*"), between=(low, high)
     )
-figure.claim(
-    "especially at high loss rates",
-    lambda t: over_tcp(t, "150/*") / over_tcp(t, "60/*"),
-    between=(0.2, 0.95),
+figure.claim("especially at high loss rates")(
+    lambda t: over_tcp(t, "150/*") / over_tcp(t, "60/*"), between=(0.2, 0.95)
 )
-figure.claim(
-    "The variation of TFRC rises with the number of sources",
-    lambda t: t["150/*", "TFRC_0.4s"] / t["60/*", "TFRC_0.4s"],
-    between=(4, 20),
+figure.claim("The variation of TFRC rises with the number of sources")(
+    lambda t: t["150/*", "TFRC_0.4s"] / t["60/*", "TFRC_0.4s"], between=(4, 20)
 )
 
 vary(figure, "ns2-rules", rows=["130/26"], runs=2)
@@ -54,9 +48,6 @@ figure.variant(
     **busy,
 )
 
-
-@figure.draw
-def draw(page):
-    # A curve for each of the numbers of sources, as the report has them.
-    for kind in ("TFRC", "TCP"):
-        page.across(f"{kind}_", xlabel="time scale, s", ylabel=f"coefficient of variation of {kind}", log="x")
+# A curve for each of the numbers of sources, as the report has them.
+for kind in ("TFRC", "TCP"):
+    figure.across(f"{kind}_", xlabel="time scale, s", ylabel=f"coefficient of variation of {kind}", log="x")

@@ -27,13 +27,9 @@ def path(run):
 
 figure.columns("TFRC_kBps", "TCP_kBps", "TFRC_cov", "TCP_cov")
 
-figure.claim(
-    "TFRC is slightly below the mean of the TCPs",
-    lambda t: t[PATH, "TFRC_kBps"] / t[PATH, "TCP_kBps"],
-    between=(0.6, 1.1),
+figure.claim("TFRC is slightly below the mean of the TCPs")(
+    lambda t: t[PATH, "TFRC_kBps"] / t[PATH, "TCP_kBps"], between=(0.6, 1.1)
 )
-figure.claim(
-    "and far smoother in bins of 1 s",
-    lambda t: t[PATH, "TFRC_cov"] / t[PATH, "TCP_cov"],
-    between=(0.05, 0.6),
+figure.claim("and far smoother in bins of 1 s")(
+    lambda t: t[PATH, "TFRC_cov"] / t[PATH, "TCP_cov"], between=(0.05, 0.6)
 )

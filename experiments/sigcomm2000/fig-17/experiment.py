@@ -12,22 +12,16 @@ def path(run):
 figure.columns(*COLUMNS, read_off=0.01)
 
 for name, row in PATHS.items():
-    figure.claim(
-        f"{name}: TFRC varies less than TCP at 1 s",
-        lambda t, row=row: t[row, "TFRC_1s"] / t[row, "TCP_1s"],
-        between=(0.1, 0.9),
+    figure.claim(f"{name}: TFRC varies less than TCP at 1 s")(
+        lambda t, row=row: t[row, "TFRC_1s"] / t[row, "TCP_1s"], between=(0.1, 0.9)
     )
-figure.claim(
-    "UMass (Solaris): TCP varies more than at UMass (Linux), for a defect of its TCP",
+figure.claim("UMass (Solaris): TCP varies more than at UMass (Linux), for a defect of its TCP")(
     lambda t: t["UMASS_Solaris/*", "TCP_1s"] / t["UMASS_Linux/*", "TCP_1s"],
     between=(1.05, 2),
     undecidable=SOLARIS,
 )
 
-
-@figure.draw
-def draw(page):
-    # A curve for each of the paths, as the report has them.
-    for kind in ("TFRC", "TCP"):
-        variation = f"coefficient of variation of {kind}"
-        page.across(f"{kind}_", xlabel="time scale, s", ylabel=variation, log="x", world="emu")
+# A curve for each of the paths, as the report has them.
+for kind in ("TFRC", "TCP"):
+    variation = f"coefficient of variation of {kind}"
+    figure.across(f"{kind}_", xlabel="time scale, s", ylabel=variation, log="x", world="emu")

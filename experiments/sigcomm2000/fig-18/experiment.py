@@ -57,28 +57,18 @@ def values(profile, rows, changes, seed):
 
 figure.columns("error_avg", "error_stddev", "loss_events")
 
-figure.claim(
-    "A history of 8 intervals predicts better than one of 2",
-    lambda t: t["decreasing/8", "error_avg"] / t["decreasing/2", "error_avg"],
-    between=(0.5, 0.97),
+figure.claim("A history of 8 intervals predicts better than one of 2")(
+    lambda t: t["decreasing/8", "error_avg"] / t["decreasing/2", "error_avg"], between=(0.5, 0.97)
 )
-figure.claim(
-    "16 are no better than 8 by more than a few per cent",
-    lambda t: t["decreasing/16", "error_avg"] / t["decreasing/8", "error_avg"],
-    between=(0.9, 1.05),
+figure.claim("16 are no better than 8 by more than a few per cent")(
+    lambda t: t["decreasing/16", "error_avg"] / t["decreasing/8", "error_avg"], between=(0.9, 1.05)
 )
-figure.claim(
-    "32 are not better than 16",
-    lambda t: t["decreasing/32", "error_avg"] / t["decreasing/16", "error_avg"],
-    between=(0.97, 1.2),
+figure.claim("32 are not better than 16")(
+    lambda t: t["decreasing/32", "error_avg"] / t["decreasing/16", "error_avg"], between=(0.97, 1.2)
 )
-figure.claim(
-    "Decreasing weights are no worse than constant ones at n = 8",
-    lambda t: t["decreasing/8", "error_avg"] / t["constant/8", "error_avg"],
-    between=(0.85, 1.02),
+figure.claim("Decreasing weights are no worse than constant ones at n = 8")(
+    lambda t: t["decreasing/8", "error_avg"] / t["constant/8", "error_avg"], between=(0.85, 1.02)
 )
-figure.claim(
-    "and at n = 32",
-    lambda t: t["decreasing/32", "error_avg"] / t["constant/32", "error_avg"],
-    between=(0.85, 1.02),
+figure.claim("and at n = 32")(
+    lambda t: t["decreasing/32", "error_avg"] / t["constant/32", "error_avg"], between=(0.85, 1.02)
 )

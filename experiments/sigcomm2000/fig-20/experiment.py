@@ -32,26 +32,17 @@ figure.columns(
 )
 figure.columns("rtts_to_halve", rows=["8"])
 
-figure.claim(
-    "The rate halves in 5 round-trip times (4.5 to 7; 3 to 8 over all loss rates)",
-    lambda t: t["8", "rtts_to_halve"],
-    between=(4.5, 7),
+figure.claim("The rate halves in 5 round-trip times (4.5 to 7; 3 to 8 over all loss rates)")(
+    lambda t: t["8", "rtts_to_halve"], between=(4.5, 7)
 )
-figure.claim(
-    "5 round-trip times after the change it is at half",
-    lambda t: t["10.501", "allowed_rate_kBps"] / t["9.461", "allowed_rate_kBps"],
-    between=(0.4, 0.6),
+figure.claim("5 round-trip times after the change it is at half")(
+    lambda t: t["10.501", "allowed_rate_kBps"] / t["9.461", "allowed_rate_kBps"], between=(0.4, 0.6)
 )
-figure.claim(
-    "It goes on falling: at 12 s less than 3 % of what it was",
-    lambda t: t["12.001", "allowed_rate_kBps"] / t["9.461", "allowed_rate_kBps"],
-    between=(0.002, 0.03),
+figure.claim("It goes on falling: at 12 s less than 3 % of what it was")(
+    lambda t: t["12.001", "allowed_rate_kBps"] / t["9.461", "allowed_rate_kBps"], between=(0.002, 0.03)
 )
-figure.claim(
-    "RFC 5348 needs no more than 8 round-trip times either",
-    lambda t: t["8", "rtts_to_halve"],
-    between=(3, 8),
-    profile="rfc",
+figure.claim("RFC 5348 needs no more than 8 round-trip times either")(
+    lambda t: t["8", "rtts_to_halve"], between=(3, 8), profile="rfc"
 )
 
 figure.variant(

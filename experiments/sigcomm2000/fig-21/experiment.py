@@ -28,22 +28,15 @@ def mean(*rows):
     return lambda t: statistics.mean(t[row, "rtts_to_halve_rate"] for row in rows)
 
 
-figure.claim(
-    "TFRC halves its rate in 3 to 8 round-trip times: the least (3 to 6; the print is whole)",
-    lambda t: t.of("rtts_to_halve_rate", min),
-    between=(3, 6),
+figure.claim("TFRC halves its rate in 3 to 8 round-trip times: the least (3 to 6; the print is whole)")(
+    lambda t: t.of("rtts_to_halve_rate", min), between=(3, 6)
 )
 figure.claim("and the most (5 to 8.5)", lambda t: t.of("rtts_to_halve_rate", max), between=(5, 8.5))
-figure.claim(
-    "At low loss rates it takes 5 to 6 (4.5 to 6.6)",
-    mean("0.005/8/200", "0.01/10/100", "0.02/19/50"),
-    between=(4.5, 6.6),
+figure.claim("At low loss rates it takes 5 to 6 (4.5 to 6.6)")(
+    mean("0.005/8/200", "0.01/10/100", "0.02/19/50"), between=(4.5, 6.6)
 )
-figure.claim(
-    "RFC 5348 at low loss rates as well",
-    mean("0.005/8/200", "0.01/10/100"),
-    between=(4, 8),
-    profile="rfc",
+figure.claim("RFC 5348 at low loss rates as well")(
+    mean("0.005/8/200", "0.01/10/100"), between=(4, 8), profile="rfc"
 )
 
 high = ["0.111/30/9", "0.125/31/8", "0.167/33/6", "0.2001/34/5", "0.25/35/4"]
@@ -62,10 +55,7 @@ figure.variant(
 vary(figure, "ns2-rules", more=CAPPED, rows=rows, runs=2)
 vary(figure, "arrival-reports", rows=["0.01/10/100", *high], runs=2)
 
-
-@figure.draw
-def draw(page):
-    # Against the loss rate before, as the report has it.
-    page.curves(
-        "rtts_to_halve_rate", xlabel="packet drop rate before", ylabel="RTTs to halve the rate", log=""
-    )
+# Against the loss rate before, as the report has it.
+figure.curves(
+    "rtts_to_halve_rate", xlabel="packet drop rate before", ylabel="RTTs to halve the rate", log=""
+)

@@ -50,15 +50,11 @@ def values(profile, rows, changes, seed):
 figure.columns(*COLUMNS)
 
 figure.claim(
-    "DropTail and TCP: a standing oscillation of the queue (its autocorrelation comes back to 0.4 or more)",
-    lambda t: t["DropTail/TCP", "regularity"],
-    between=(0.4, 1),
-)
+    "DropTail and TCP: a standing oscillation of the queue (its autocorrelation comes back to 0.4 or more)"
+)(lambda t: t["DropTail/TCP", "regularity"], between=(0.4, 1))
 figure.claim("DropTail and TFRC: the same", lambda t: t["DropTail/TFRC", "regularity"], between=(0.4, 1))
 figure.claim("RED and TCP: none", lambda t: t["RED/TCP", "regularity"], between=(0, 0.35))
 figure.claim("RED and TFRC: none", lambda t: t["RED/TFRC", "regularity"], between=(0, 0.35))
-figure.claim(
-    "RED keeps the queue lower than DropTail",
-    lambda t: t["RED/TCP", "mean_queue"] / t["DropTail/TCP", "mean_queue"],
-    between=(0.15, 0.85),
+figure.claim("RED keeps the queue lower than DropTail")(
+    lambda t: t["RED/TCP", "mean_queue"] / t["DropTail/TCP", "mean_queue"], between=(0.15, 0.85)
 )

@@ -36,24 +36,20 @@ for queue in QUEUES:
         long_lived(figure, f"{queue}_{kind}", keys=keys(queue, kind.lower()))
 
 figure.claim(
-    "With 40 flows the link is used to 98 % and more by either (0.03 less, the band of a utilisation)",
+    "With 40 flows the link is used to 98 % and more by either (0.03 less, the band of a utilisation)"
+)(
     lambda t: np.minimum(t[FORTY, "RED_TCP_utilization"], t[FORTY, "RED_TFRC_utilization"]),
     between=(0.95, 1.0),
 )
-figure.claim(
-    "With 4 flows TFRC uses it better than TCP, with RED",
-    lambda t: t[FOUR, "RED_TFRC_utilization"] - t[FOUR, "RED_TCP_utilization"],
-    between=(0.005, 0.15),
+figure.claim("With 4 flows TFRC uses it better than TCP, with RED")(
+    lambda t: t[FOUR, "RED_TFRC_utilization"] - t[FOUR, "RED_TCP_utilization"], between=(0.005, 0.15)
 )
-figure.claim(
-    "and with DropTail",
+figure.claim("and with DropTail")(
     lambda t: t[FOUR, "DropTail_TFRC_utilization"] - t[FOUR, "DropTail_TCP_utilization"],
     between=(0.005, 0.15),
 )
-figure.claim(
-    "With DropTail and 40 flows TFRC has fewer drops than TCP",
-    lambda t: t[FORTY, "DropTail_TFRC_drop_rate"] / t[FORTY, "DropTail_TCP_drop_rate"],
-    between=(0.5, 0.97),
+figure.claim("With DropTail and 40 flows TFRC has fewer drops than TCP")(
+    lambda t: t[FORTY, "DropTail_TFRC_drop_rate"] / t[FORTY, "DropTail_TCP_drop_rate"], between=(0.5, 0.97)
 )
 vary(figure, "random-starts", "from-20s", runs=5)
 vary(figure, "no-reverse")

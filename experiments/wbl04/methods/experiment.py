@@ -65,79 +65,60 @@ def departure(method):
 
 table.claim(
     "Only putting the large size into the equation favours small packets strongly where losses are many: at "
-    "10 %, rate over that of large packets",
-    lambda t: t["uncorrected", "bernoulli_10"],
-    between=(2.0, 8.0),
-)
-table.claim(
-    "and hardly where they are few: at 1 %", lambda t: t["uncorrected", "bernoulli_1"], between=(1.0, 2.5)
+    "10 %, rate over that of large packets"
+)(lambda t: t["uncorrected", "bernoulli_10"], between=(2.0, 8.0))
+table.claim("and hardly where they are few: at 1 %")(
+    lambda t: t["uncorrected", "bernoulli_1"], between=(1.0, 2.5)
 )
 for method in ("virtual-packets", "random-sampling"):
     table.claim(
         f"{method} is robust where drops do not depend on size: the largest departure from the rate of large "
-        "packets in seven conditions, two of them beside TCP, is below a factor of 1.4 (0.34)",
+        "packets in seven conditions, two of them beside TCP, is below a factor of 1.4 (0.34)"
+    )(
         departure(method),
         between=(0, 0.34),
         evidence="the conditions of the paper's evaluation: independent losses, fixed and changing, bursts, "
         "then beside TCP",
     )
 for method in ("unbiasing", "lip-scaling"):
-    table.claim(
-        f"{method} is less so: it departs by more than that in one of them",
-        departure(method),
-        between=(0.34, 5.0),
+    table.claim(f"{method} is less so: it departs by more than that in one of them")(
+        departure(method), between=(0.34, 5.0)
     )
-table.claim(
-    "Where large packets are likelier to be dropped random sampling favours small ones",
-    lambda t: t["random-sampling", "per_byte"],
-    between=(2.5, 10),
+table.claim("Where large packets are likelier to be dropped random sampling favours small ones")(
+    lambda t: t["random-sampling", "per_byte"], between=(2.5, 10)
 )
 table.claim("as TFRC-SP does", lambda t: t["tfrc-sp", "per_byte"], between=(1.0, 10))
-table.claim(
-    "and virtual packets in byte mode give about the right rate",
-    lambda t: t["virtual-packets-byte-mode", "per_byte"],
-    between=(0.7, 1.43),
+table.claim("and virtual packets in byte mode give about the right rate")(
+    lambda t: t["virtual-packets-byte-mode", "per_byte"], between=(0.7, 1.43)
 )
-table.claim(
-    "Standard TFRC comes near it too: a tenth of the packet, but few drops",
-    lambda t: t["own", "per_byte"],
-    between=(0.3, 1.5),
+table.claim("Standard TFRC comes near it too: a tenth of the packet, but few drops")(
+    lambda t: t["own", "per_byte"], between=(0.3, 1.5)
 )
-table.claim(
-    "Vasallo's drop rate gives equal bandwidth at 5 %",
-    lambda t: t["drop-rate", "bernoulli_5"],
-    between=(0.7, 1.1),
+table.claim("Vasallo's drop rate gives equal bandwidth at 5 %")(
+    lambda t: t["drop-rate", "bernoulli_5"], between=(0.7, 1.1)
 )
-table.claim(
-    "TFRC-SP is related to random sampling: at 10 % its rate over that of random sampling",
-    lambda t: t["tfrc-sp", "bernoulli_10"] / t["random-sampling", "bernoulli_10"],
-    between=(0.5, 1.25),
+table.claim("TFRC-SP is related to random sampling: at 10 % its rate over that of random sampling")(
+    lambda t: t["tfrc-sp", "bernoulli_10"] / t["random-sampling", "bernoulli_10"], between=(0.5, 1.25)
 )
-table.claim(
-    "Beside TCP through RED in packet mode, random sampling gets about the rate of TCP",
-    lambda t: t["random-sampling", "mix_red"],
-    between=(0.6, 1.67),
+table.claim("Beside TCP through RED in packet mode, random sampling gets about the rate of TCP")(
+    lambda t: t["random-sampling", "mix_red"], between=(0.6, 1.67)
 )
 table.claim("virtual packets too", lambda t: t["virtual-packets", "mix_red"], between=(0.6, 1.67))
 table.claim("own size far less", lambda t: t["own", "mix_red"], between=(0.03, 0.35))
 table.claim(
     "When large packets are likelier to be dropped virtual packets are robust: in byte mode, beside TCP "
-    "through RED in byte mode, they get about the rate of TCP",
-    lambda t: t["virtual-packets-byte-mode", "mix_red_bytes"],
-    between=(0.6, 1.67),
-)
-table.claim(
-    "and through a queue of bytes",
+    "through RED in byte mode, they get about the rate of TCP"
+)(lambda t: t["virtual-packets-byte-mode", "mix_red_bytes"], between=(0.6, 1.67))
+table.claim("and through a queue of bytes")(
     lambda t: t["virtual-packets-byte-mode", "mix_bytes"],
     between=(0.6, 1.67),
     undecidable="the paper is not at hand, and what is known of it speaks of paths that drop per byte. A "
-    "drop-tail queue of bytes and RED in byte mode both are: in the first a packet of a tenth of the size is "
-    "dropped 140 times less often, in the second ten times, and the claim holds in the second alone",
+    "drop-tail queue of bytes and RED in byte mode both are: in the first a packet of a tenth "
+    "of the size is dropped 140 times less often, in the second ten times, and the claim holds "
+    "in the second alone",
 )
-table.claim(
-    "while random sampling is not: beside TCP through RED in byte mode it gets more than that",
-    lambda t: t["random-sampling", "mix_red_bytes"],
-    between=(1.67, 10000),
+table.claim("while random sampling is not: beside TCP through RED in byte mode it gets more than that")(
+    lambda t: t["random-sampling", "mix_red_bytes"], between=(1.67, 10000)
 )
 table.variant(
     "RED for the queue of bytes",

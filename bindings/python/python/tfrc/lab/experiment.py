@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -172,7 +173,7 @@ class Experiment:
     variants: list[Variant] = field(default_factory=list, init=False)
     computed: Optional[Callable[..., Mapping[tuple[str, str], Any]]] = field(default=None, init=False)
     is_seeded: bool = field(default=False, init=False)
-    drawing: Optional[Callable[[Any], None]] = field(default=None, init=False)
+    drawing: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list, init=False)
     published: Table = field(init=False, repr=False)
     ns2: Optional[Table] = field(default=None, init=False, repr=False)
     emulated: Optional[EmulatedTable] = field(default=None, init=False, repr=False)
@@ -236,10 +237,17 @@ class Experiment:
         finally:
             _HOPS.reset(before)
 
-    def draw(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Gives the figure the form of its paper: `function` adds panels to a `tfrc.lab.figure.Page`."""
-        self.drawing = function
-        return function
+    def curves(self, *columns: str, **options: Any) -> None:
+        """Gives the figure the form of its paper: panels as `tfrc.lab.figure.Page.curves` draws them."""
+        self.drawing.append(("curves", columns, options))
+
+    def across(self, prefix: str, **options: Any) -> None:
+        """Adds a panel to the figure, as `tfrc.lab.figure.Page.across` draws it."""
+        self.drawing.append(("across", (prefix,), options))
+
+    def trace(self, title: str, run: str, **options: Any) -> None:
+        """Adds a panel to the figure, as `tfrc.lab.figure.Page.trace` draws it."""
+        self.drawing.append(("trace", (title, run), options))
 
     def columns(
         self,
@@ -268,15 +276,18 @@ class Experiment:
     def claim(
         self,
         text: str,
-        value: Callable[[Any], float],
-        between: tuple[float, float],
+        value: Optional[Callable[[Any], float]] = None,
+        between: tuple[float, float] = (float("nan"), float("nan")),
         *,
         profile: Profile = "as-published",
         world: Optional[World] = None,
         undecidable: Optional[str] = None,
         evidence: Optional[str] = None,
-    ) -> None:
-        """Adds a claim on the table of means: `value` is given a `Means`."""
+    ) -> Any:
+        """Adds a claim on the table of means: `value`, which is given a `Means`, lies `between` two
+        bounds. `claim(text)` waits for the rest: `claim(text)(value, between=(1, 2))`."""
+        if value is None:
+            return functools.partial(self.claim, text)
         if not between[0] <= between[1]:
             raise BadExperiment(f"{text}: between {between[0]} and {between[1]} there is nothing")
         self.claims.append(Claim(text, value, between, profile, world or self.world, undecidable, evidence))

@@ -1,7 +1,7 @@
 """Figures of results: ours over the print, with intervals. Equal results give equal bytes.
 
-An experiment that draws in the form of its paper has a function `draw(page)`, which adds panels to a
-`Page`; without one there is a panel for each column over the first key.
+An experiment that draws in the form of its paper names the panels of its `Page`; without them there
+is a panel for each column over the first key.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ Panel = Callable[[Any], None]
 
 
 class Page:
-    """The panels of one experiment's figure."""
+    """The panels of one experiment's figure: those that it names, at first."""
 
     def __init__(self, experiment: Experiment, result: dict[str, Any]) -> None:
         self.experiment, self.result = experiment, result
         self.panels: list[Panel] = []
         self._keys = {row.name: dict(zip(experiment.published.keys, row.keys)) for row in experiment.published.rows}
+        for form, arguments, options in experiment.drawing:
+            getattr(self, form)(*arguments, **options)
 
     def curves(
         self,
@@ -165,9 +167,7 @@ def of(experiment: Experiment, result: dict[str, Any]) -> Optional[Figure]:
     if not cells:
         return None
     page = Page(experiment, result)
-    if experiment.drawing is not None:
-        experiment.drawing(page)
-    else:
+    if not page.panels:
         for name in list(dict.fromkeys(cell["column"] for cell in cells))[:MOST]:
             is_emulated = all(cell["measured"] is None for cell in cells if cell["column"] == name)
             page.curves(name, world="emu" if is_emulated else "sim")
