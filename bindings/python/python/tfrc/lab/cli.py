@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from .. import TfrcError, _native
 from .._progress import bar
-from . import emulated, library, page, runner, text
+from . import emulated, library, page, publish, runner, text
 from .experiment import BadExperiment, Experiment
 from .tables import BadTable
 
@@ -44,6 +44,11 @@ def _arguments() -> argparse.ArgumentParser:
     again.add_argument("--quick", action="store_true", help="one short run; printed, and not written")
     again.add_argument("--program", type=Path, metavar="FILE", help="the program tfrc; else that in PATH")
     again.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")
+    pages = commands.add_parser("publish", help="write results into the pages and READMEs of the checkout")
+    pages.add_argument("results", nargs="*", type=Path, metavar="FILE", help="results.json of runs; none to write anew")
+    pages.add_argument("--changed-by", metavar="COMMIT", help="mark all that was not run as of before this commit")
+    check = commands.add_parser("check", help="compare the pages with each other, and with some runs")
+    check.add_argument("--sample", metavar="TEXT", help="run three experiments again, chosen by this text")
     return parser
 
 
@@ -52,7 +57,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     given = _arguments().parse_args(arguments)
     try:
         folder = library.root(given.experiments)
-        return {"list": _list, "show": _show, "run": _run, "record": _record}[given.command](folder, given)
+        commands = (_list, _show, _run, _record, _publish, _check)
+        return {one.__name__[1:]: one for one in commands}[given.command](folder, given)
     except (BadExperiment, BadTable, TfrcError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG
@@ -131,6 +137,32 @@ def _record(folder: Path, given: Any) -> int:
             (experiment.folder / "emulated.csv").write_text(table, encoding="utf-8")
             print(f"wrote {experiment.folder / 'emulated.csv'}", file=sys.stderr)
     return 0
+
+
+def _publish(folder: Path, given: Any) -> int:
+    pages = publish.Pages.read(library.load(folder, ["all"]), folder.parent / "docs")
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in given.results]
+    if any(one["quick"] for one in documents):
+        raise BadExperiment("results of the quick form have no verdicts, and are not published")
+    results = [result for one in documents for result in one["experiments"]]
+    pages.renew(results, given.changed_by)
+    for path, text_ in [*pages.files(), *publish.pictures(pages.experiments, results)]:
+        if not path.exists() or path.read_text(encoding="utf-8") != text_:
+            path.write_text(text_, encoding="utf-8")
+            print(f"wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _check(folder: Path, given: Any) -> int:
+    pages = publish.Pages.read(library.load(folder, ["all"]), folder.parent / "docs")
+    wrong = [f"{path} is not what the results say" for path, text_ in pages.files() if path.read_text("utf-8") != text_]
+    wrong += ["`tfrc-lab publish` writes them"] if wrong else []
+    if given.sample is not None:
+        chosen = publish.sample(pages, given.sample)
+        print(f"running {', '.join(chosen)}", file=sys.stderr)
+        wrong += publish.differences(pages, runner.run(library.load(folder, chosen))["experiments"])
+    print("\n".join(f"error: {one}" for one in wrong), end="\n" if wrong else "", file=sys.stderr)
+    return DISAGREES if wrong else 0
 
 
 def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:

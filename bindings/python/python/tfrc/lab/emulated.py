@@ -167,11 +167,14 @@ def worst(table: EmulatedTable) -> str:
     """The worst fidelity of the runs of a recording, in words."""
 
     def of(name: str) -> float:
-        return max((abs(one[name]) for one in table.fidelity.values() if not math.isnan(one.get(name, math.nan))), default=0)
+        values = [abs(one[name]) for one in table.fidelity.values() if not math.isnan(one.get(name, math.nan))]
+        return max(values, default=math.nan)
 
+    if not table.fidelity:
+        return "no valid run"
+    busy = "no link was busy" if math.isnan(of("rate_error")) else f"rates within {of('rate_error') * 100:.2f} %"
     p50, p99 = (of(f"delay_error_{name}_s") * 1e3 for name in ("p50", "p99"))
-    lost = of("own_drops")
     return (
-        f"rates within {of('rate_error'):.2%}, delays within {p50:.2f} ms (median) and {p99:.2f} ms (99th "
-        f"percentile), {lost:.0f} packets lost by the emulator"
+        f"{busy}, delays within {p50:.2f} ms (median) and {p99:.2f} ms (99th percentile), "
+        f"{of('own_drops'):.0f} packets lost by the emulator"
     )

@@ -178,8 +178,8 @@ def judge(experiment: Experiment, measured: Measured, runs: int) -> dict[str, An
         seeds = "claims have no value for want of valid runs" if missing else None
     else:
         seeds = None if is_fixed or runs >= FEWEST_RUNS else f"fewer than {FEWEST_RUNS} seeds"
-    words = {name: _of_counts(tally[name], tally[f"claims_of_{name}"]) for name in ("print", "ns2")}
-    alone = _of_counts(tally["ns2_alone"], {"held": 0, "of": 0})
+    words = {name: of_counts(tally[name], tally[f"claims_of_{name}"]) for name in ("print", "ns2")}
+    alone = of_counts(tally["ns2_alone"], {"held": 0, "of": 0})
     if seeds is not None:
         words = {name: word and "undetermined" for name, word in words.items()}
         alone = alone and "undetermined"
@@ -338,7 +338,7 @@ def _tally(cells: Sequence[dict[str, Any]], claims: Sequence[dict[str, Any]]) ->
     }  # fmt: skip
 
 
-def _of_counts(cells: dict[str, int], claims: dict[str, int]) -> Optional[str]:
+def of_counts(cells: dict[str, int], claims: dict[str, int]) -> Optional[str]:
     """The verdict against one reference: nine tenths of the cells must agree and all of its claims
     hold. None if there is neither a cell nor a claim."""
     counted = sum(cells.values())

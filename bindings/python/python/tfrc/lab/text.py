@@ -2,39 +2,76 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
 VERDICTS = ("agrees-with-print", "agrees-with-ns2", "undetermined", "disagrees", "not-run")
 
 
 def number(x: Optional[float]) -> str:
-    """A number in four digits; `-` for none."""
+    """A number in four significant digits; `-` for none."""
     if x is None:
         return "-"
-    return f"{x:.0f}" if abs(x) >= 1000 else f"{x:.4g}"
+    magnitude = math.floor(math.log10(abs(x))) if x else 0
+    if not -4 <= magnitude <= 9:
+        return re.sub(r"e([+-])0?", lambda found: "e" + found[1].strip("+"), f"{x:.3e}")
+    return f"{x:.{max(3 - magnitude, 0)}f}" if x else "0"
+
+
+def over(ratio: Optional[float], of: Optional[str]) -> str:
+    """A ratio with its denominator."""
+    return number(ratio) + {"print": " over print", "ns2": " over ns-2", None: ""}[of]
+
+
+def plain(words: str) -> str:
+    """Words in a field of a table of Markdown."""
+    return words.replace("|", "\\|").replace("\n", " ").replace("_", "\\_")
 
 
 def sentence(result: dict[str, Any]) -> str:
-    """The verdict in one true sentence."""
-    tally, words = result["tally"], []
-    for name, of in (("print", "the print"), ("ns2", "ns-2")):
-        count = sum(tally[name].values())
-        if count:
-            words.append(f"{tally[name]['agree']} of {count} values agree with {of}")
-    if tally["claims"]:
-        words.append(f"{tally['claims_held']} of {tally['claims']} claims hold")
-    begin = {
-        "agrees-with-print": "Agrees with the print",
-        "agrees-with-ns2": "Agrees with ns-2, not with the print",
-        "undetermined": "Cannot be decided with these runs",
-        "disagrees": "Disagrees",
-        "not-run": f"Was not run: {result['reason']}",
-    }[result["verdict"]]
-    if result["verdict"] == "agrees-with-ns2" and result["verdict_print"] is None:
-        begin = "Agrees with ns-2; nothing is printed to compare with"
-    return ": ".join([begin, ", ".join(words)]) + "." if words else begin + "."
+    """The verdict on an experiment in one true sentence."""
+    if result["verdict"] == "not-run":
+        return f"Not run: {result['reason']}."
+    tally = result["tally"]
+    counts = {key: (tally[key]["agree"], sum(tally[key].values())) for key in ("print", "ns2")}
+    counts["claims"] = (tally["claims_held"], tally["claims"])
+    words = {key: result[f"verdict_{key}"] for key in ("print", "ns2")}
+    return verdict(result["verdict"], words, counts)
+
+
+def verdict(
+    word: str, of: Mapping[str, Optional[str]], counts: Mapping[str, tuple[int, int]], enough: float = 0.9
+) -> str:
+    """A sentence of the verdicts on `print` and `ns2` and of the counts: values that agree with each, and
+    `claims` that hold, of all. The reference that decides stands first."""
+    names = {"print": "the print", "ns2": "ns-2"}
+    verbs = {"agrees": "agrees with", "disagrees": "disagrees with", "undetermined": "is open against"}
+    parts = {}
+    for key, name in names.items():
+        if of.get(key) is not None:
+            parts[key] = f"{verbs[str(of[key])]} {name}"
+    some, all_ = counts.get("print", (0, 0))
+    if of.get("print") == "disagrees" and some >= enough * all_:
+        parts["print"] = "does not bear out every claim of the print"
+    elif of.get("print") == "agrees" and word != "agrees-with-print":
+        parts["print"] += " as far as that goes"
+    elif len(parts) == 2 and of["print"] == of["ns2"]:
+        parts = {"print": f"{parts['print']} and {verbs[str(of['ns2'])].split()[-1]} ns-2"}
+    order = sorted(parts, key=lambda key: key == "print", reverse=word != "agrees-with-ns2")
+    said = [f"{_share(*counts[key])} values agree with {names[key]}" for key in names if counts.get(key, (0, 0))[1]]
+    if len(said) == 2:
+        said[1] = said[1].replace("values agree ", "")
+    if counts.get("claims", (0, 0))[1]:
+        said.append(f"{_share(*counts['claims'])} claims hold")
+    begin = "; ".join(parts[key] for key in order) or "is open"
+    return f"{begin[0].upper()}{begin[1:]}{': ' if said else ''}{', '.join(said)}."
+
+
+def _share(some: int, of: int) -> str:
+    return f"all {of}" if some == of > 1 else f"{some} of {of}"
 
 
 def cells(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:

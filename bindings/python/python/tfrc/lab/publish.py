@@ -1,0 +1,426 @@
+"""The pages of the repository: `docs/results.md`, `docs/peers.md`, and the verdict in the README of each
+experiment, between marks.
+
+What stands there of an experiment depends on that experiment alone. Results therefore renew a page in
+part: what was not run stays as it was written, and READMEs and tallies are made from the pages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from . import emulated, figure, text
+from .experiment import BadExperiment, Experiment
+from .judge import not_run, of_counts
+from .text import VERDICTS, number, over, plain
+from .verdict import of_both
+
+# The lines of a README between which the verdict stands.
+MARKS = ("<!-- tfrc-lab publish -->", "<!-- end -->")
+# The part of docs/peers.md that is written by hand.
+BY_HAND = "\n## Suites of other projects\n"
+# Emulated cells of an experiment that are listed; of more its page has them.
+MOST_LINES = 60
+# Experiments that a check runs again, and the most million packet hops of one.
+SAMPLED, MOST_HOPS = 3, 300.0
+
+HEAD = """\
+# Results
+
+Written by `tfrc-lab publish` from the runs of `experiments/`. The words are defined in
+`experiments.md`. A star marks experiments that must agree with the print or with ns-2.
+
+## Findings
+
+Experiments that do not agree with the print, by verdict. The page of each experiment gives the
+cause, with the run that shows it, or says that none was found.
+"""
+BEFORE = """
+## Experiments of the engine before
+
+The commit that is named changed what runs give. The experiments below it were not run again since:
+their findings, lines and part of the tally are of before. `tfrc-lab run ID --out DIR` and
+`tfrc-lab publish DIR/results.json` renew them.
+"""
+TABLES = {
+    "Verdicts": (
+        "| print, ns-2 | the verdict against the published values, and against ns-2.35; `-` where there is nothing "
+        "to compare |\n| verdict | both in one word |\n| claims | how many hold |\n",
+        "| experiment | | print | ns-2 | verdict | claims |\n| --- | --- | --- | --- | --- | --- |\n",
+    ),
+    "Cells and costs": (
+        "| with print, with ns-2 | informative cells that agree, of those compared |\n"
+        "| ratio | the median of measured over reference, with the reference |\n"
+        "| farthest cell | the cell that is farthest from its nearer reference, in widths of the band, with its "
+        "ratio |\n| seeds | the most that a point took |\n"
+        "| 10⁶ hops | packet hops of the runs as published: what the experiment costs |\n",
+        "| experiment | with print | with ns-2 | ratio | farthest cell | seeds | 10⁶ hops |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n",
+    ),
+    "Emulation": (
+        "| fidelity | the worst of the valid runs |\n"
+        "| over simulation | the median of emulated over simulated, of the cells with both |\n"
+        "| without value | cells without a valid run |\n"
+        "| claims | how many of the simulated side's hold in emulation too |\n",
+        "| experiment | recorded | fidelity | over simulation | without value | claims |\n"
+        "| --- | --- | --- | --- | --- | --- |\n",
+    ),
+}
+EMULATED = """\
+Real time, real datagrams and the kernel's TCP, recorded with `tfrc-lab record` in `emulated.csv` of
+each experiment. The pages of the experiments have the set-ups.
+
+"""
+PEERS = """\
+# Comparison with ns-2
+
+Debian's ns-2 (2.35+dfsg-5) and this simulator on one set of scenarios, written by `tfrc-lab publish`.
+ns-2 runs the scripts of `experiments/ns2/scripts/`; the values of its runs are `experiments/ns2/*/ns2.csv`
+(`tfrc-lab reference` makes them). The flows run with the habits of ns-2 (`revision = "ns2"`,
+`settings = "ns2"`): the simulator is compared, not the RFCs.
+
+A cell **agrees** when the 99 % interval of the difference between the means over the seeds lies
+within 10 % of ns-2's mean; ± is half the width of that interval. It **disagrees** when it does not
+agree, the means differ by more than 5 %, and Welch's test at 99 %, corrected over the table after
+Holm, tells them apart; the cause stands below the table. All other cells are **undetermined**. Runs
+without randomness are compared as counts that grow with time, which agree within a factor of 1.05.
+
+| experiment | | cells | agree | disagree | undetermined |
+|---|---|---:|---:|---:|---:|
+"""
+
+
+@dataclass
+class Entry:
+    """What stands of an experiment in results.md: an item of the findings, lines of three tables, its
+    emulated cells, and the commit since which it should be run again."""
+
+    finding: str = ""
+    verdict: str = ""
+    cells: str = ""
+    emulation: str = ""
+    emulated: str = ""
+    before: str = ""
+
+    @property
+    def word(self) -> str:
+        return _fields(self.verdict)[4].split(":")[0] if self.verdict else "not-run"
+
+
+@dataclass
+class Peer:
+    """What stands of an experiment in peers.md: a line of the table, and its part."""
+
+    line: str = ""
+    part: str = ""
+
+
+@dataclass
+class Pages:
+    """The pages of a checkout, taken apart by experiment."""
+
+    experiments: Sequence[Experiment]
+    entries: dict[str, Entry]
+    peers: dict[str, Peer]
+    by_hand: str
+    docs: Path
+
+    @classmethod
+    def read(cls, experiments: Sequence[Experiment], docs: Path) -> Pages:
+        """Takes apart the pages that are there."""
+        results, peers = (_text(docs / name) for name in ("results.md", "peers.md"))
+        parts = _parts(results, "## ")
+        ids = {plain(one.title): one.id for one in experiments}
+        entries: dict[str, Entry] = {one.id: Entry() for one in experiments if not (is_beside_ns2(one) or one.long)}
+        for id, item in _items(parts.get("Findings", "")):
+            entries.setdefault(id, Entry()).finding = item
+        for name, key in (("Verdicts", "verdict"), ("Cells and costs", "cells"), ("Emulation", "emulation")):
+            for id, line in re.findall(r"^(?=\| \[(.+?)\])(.*)$", parts.get(name, ""), re.M):
+                setattr(entries.setdefault(id, Entry()), key, line + "\n")
+        for title, part in _parts(parts.get("Emulation", ""), "### ").items():
+            if title in ids:
+                entries[ids[title]].emulated = f"\n### {title}\n{part.rstrip()}\n"
+        for commit, ids_ in re.findall(r"^Before `(\w+)`:\n((?:\n|\* .*\n)+)", results, re.M):
+            for id in re.findall(r"`(.+)`", ids_):
+                entries.setdefault(id, Entry()).before = commit
+        page, _, by_hand = peers.partition(BY_HAND)
+        beside = {one.title: one.id for one in experiments if is_beside_ns2(one)}
+        compared = {id: Peer() for id in beside.values()}
+        for title, part in _parts(page, "## ").items():
+            if title in beside:
+                compared[beside[title]].part = f"\n## {title}\n{part.rstrip()}\n"
+        for line in page.splitlines():
+            if (id := _fields(line)[0]) in compared:
+                compared[id].line = line + "\n"
+        left = {id: one for id, one in sorted(entries.items()) if any(id == known.id for known in experiments)}
+        for experiment in experiments:
+            if experiment.id in left and not left[experiment.id].verdict:
+                left[experiment.id] = entry(experiment, not_run(experiment, "never"))
+        return cls(experiments, left, compared, BY_HAND + by_hand if by_hand else "", docs)
+
+    def renew(self, results: Iterable[dict[str, Any]], changed_by: Optional[str] = None) -> None:
+        """Takes new results. With a commit that changed what runs give, the experiments that are not
+        among them are marked as of before it."""
+        known, renewed = {one.id: one for one in self.experiments}, set()
+        for result in results:
+            experiment = known.get(result["id"])
+            if experiment is None:
+                raise BadExperiment(f"there are results of {result['id']}, and no such experiment")
+            renewed.add(experiment.id)
+            if is_beside_ns2(experiment):
+                self.peers[experiment.id] = peer(experiment, result)
+            else:
+                self.entries[experiment.id] = entry(experiment, result)
+        for id, left in self.entries.items() if changed_by else ():
+            left.before = left.before or ("" if id in renewed else changed_by or "")
+
+    def files(self) -> Iterator[tuple[Path, str]]:
+        """The files of the pages and the READMEs, with their texts."""
+        yield self.docs / "results.md", self._results()
+        yield self.docs / "peers.md", self._peers()
+        for experiment in self.experiments:
+            readme = experiment.folder / "README.md"
+            if readme.exists() and (experiment.id in self.entries or experiment.id in self.peers):
+                yield readme, _marked(_text(readme), self._sentence(experiment.id))
+
+    def _sentence(self, id: str) -> str:
+        """The verdict of an experiment as the pages have it."""
+        if id in self.peers:
+            counts = [int(field) for field in _fields(self.peers[id].line)[2:]] or [0] * 4
+            cells = dict(zip(("agree", "disagree", "undetermined"), counts[1:]))
+            word = of_counts(cells, {"held": 0, "of": 0})
+            return text.verdict(of_both(None, word) or "not-run", {"ns2": word}, {"ns2": (counts[1], counts[0])})
+        verdict, cells_ = _fields(self.entries[id].verdict), _fields(self.entries[id].cells)
+        if self.entries[id].word == "not-run":
+            return f"Not run: {(verdict[4:5] or [': never'])[0].partition(': ')[2]}."
+        counts_ = {"print": _fraction(cells_[1]), "ns2": _fraction(cells_[2]), "claims": _fraction(verdict[5])}
+        words = {name: None if word == "-" else word for name, word in zip(("print", "ns2"), verdict[2:4])}
+        return text.verdict(verdict[4], words, counts_)
+
+    def _results(self) -> str:
+        all_ = self.entries.values()
+        page = HEAD
+        for word in ("disagrees", "agrees-with-ns2", "undetermined", "not-run"):
+            items = [one.finding for one in all_ if one.word == word and one.finding]
+            page += f"\n### {word}\n\n" + "".join(items) if items else ""
+        page += f"\n## Tally\n\n{self._tally()}\n## Lessons of each paper\n{self._lessons()}"
+        page += _table("Verdicts", (one.verdict for one in all_))
+        commits = sorted({one.before for one in all_ if one.before})
+        page += BEFORE if commits else ""
+        for commit in commits:
+            ids = "".join(f"* `{id}`\n" for id, one in self.entries.items() if one.before == commit)
+            page += f"\nBefore `{commit}`:\n\n{ids}"
+        page += _table("Cells and costs", (one.cells for one in all_))
+        if any(one.emulation for one in all_):
+            page += _table("Emulation", (one.emulation for one in all_), EMULATED)
+            page += "".join(one.emulated for one in all_)
+        return page
+
+    def _tally(self) -> str:
+        lines = ["| paper | print | ns-2 | " + " | ".join(VERDICTS) + " |", "| --- " * (3 + len(VERDICTS)) + "|"]
+        papers = itertools.groupby(self.entries.items(), lambda one: one[0].partition("/")[0])
+        groups = [(paper, [entry for _, entry in some]) for paper, some in papers]
+        for name, some in [*groups, ("all", list(self.entries.values()))]:
+            fields = [_fields(one.verdict) for one in some if one.verdict]
+            against = [[field[at] for field in fields if field[at] != "-"] for at in (2, 3)]
+            shares = [f"{words.count('agrees')}/{len(words)}" for words in against]
+            counts = [str(sum(one.word == word for one in some)) for word in VERDICTS]
+            lines.append(f"| {' | '.join([plain(name), *shares, *counts])} |")
+        about = "`print` and `ns-2`: experiments that agree with it, of those that are compared with it."
+        return "\n".join([*lines, "", about, ""])
+
+    def _lessons(self) -> str:
+        found = ""
+        for folder in dict.fromkeys(one.folder.parent for one in self.experiments if one.id in self.entries):
+            readme = _text(folder / "README.md")
+            title, _, rest = readme.partition("\n")
+            learnt = _parts(rest, "## ").get("What was learnt") or rest.strip().split("\n\n")[0]
+            if learnt.strip():
+                items = "".join(map(_item, learnt.strip().split("\n\n")))
+                found += f"\n### {title.removeprefix('# ')}\n\n{items}"
+        return found
+
+    def _peers(self) -> str:
+        some = self.peers.values()
+        return PEERS + "".join(one.line for one in some) + "".join(one.part for one in some) + self.by_hand
+
+
+def is_beside_ns2(experiment: Experiment) -> bool:
+    """True of an experiment that has no reference but ns-2."""
+    return not experiment.published.columns and not experiment.claims
+
+
+def sample(pages: Pages, seed: str) -> list[str]:
+    """A few experiments that end soon and are not of an engine before, chosen by a text."""
+    small = [
+        id
+        for id, one in pages.entries.items()
+        if one.cells and not one.before and float(_fields(one.cells)[6]) <= MOST_HOPS and one.word != "not-run"
+    ]
+    return sorted(sorted(small, key=lambda id: hashlib.sha256(f"{seed}{id}".encode()).digest())[:SAMPLED])
+
+
+def differences(pages: Pages, results: Iterable[dict[str, Any]]) -> list[str]:
+    """The lines of the page that results contradict, with those that they give."""
+    known, found = {one.id: one for one in pages.experiments}, []
+    for result in results:
+        was, now = pages.entries[result["id"]], entry(known[result["id"]], result)
+        pairs = ((was.verdict, now.verdict), (was.cells, now.cells))
+        found += [f"docs/results.md: {old.strip()}\nnow:             {new.strip()}" for old, new in pairs if old != new]
+    return found
+
+
+def pictures(experiments: Sequence[Experiment], results: Iterable[dict[str, Any]]) -> Iterator[tuple[Path, str]]:
+    """The figures of experiments that keep one next to their README, as `picture.svg`."""
+    found = {result["id"]: result for result in results}
+    for experiment in experiments:
+        path = experiment.folder / "picture.svg"
+        if experiment.id in found and path.exists():
+            drawn = figure.of(experiment, found[experiment.id])
+            if drawn is not None:
+                yield path, figure.svg(drawn)
+
+
+def entry(experiment: Experiment, e: Mapping[str, Any]) -> Entry:
+    """What results.md has of these results."""
+    name = f"[{e['id']}](../experiments/{e['id']}/README.md)" + (" *" if e["must_agree"] else "")
+    title, tally, found = plain(e["title"]), e["tally"], Entry()
+    if e["verdict"] != "agrees-with-print":
+        found.finding = _item(f"{name} ({title}): {plain(e['reason'])}.")
+    verdict = f"not-run: {e['reason']}" if e["verdict"] == "not-run" else e["verdict"]
+    words = [e["verdict_print"] or "-", e["verdict_ns2"] or "-", verdict]
+    found.verdict = _line(name, title, *words, _share(tally["claims_held"], tally["claims"]))
+    if e["verdict"] != "not-run":
+        more = f" ({tally['uninformative']} uninformative)" if tally["uninformative"] else ""
+        shares = [_share(tally[key]["agree"], sum(tally[key].values())) for key in ("print", "ns2")]
+        ratio = "" if tally["median_ratio"] is None else over(tally["median_ratio"], tally["median_ratio_over"])
+        costs = (str(e["runs"]), number(e["packet_hops"] / 1e6))
+        found.cells = _line(name, shares[0] + more, shares[1], ratio, _farthest(e["cells"]), *costs)
+    if experiment.emulated is not None:
+        found.emulation, found.emulated = _emulation(experiment, e, name)
+    return found
+
+
+def _farthest(cells: Sequence[Mapping[str, Any]]) -> str:
+    counted = [one for one in cells if one["verdict"] not in (None, "uninformative") and one["distance"]]
+    if not counted:
+        return ""
+    worst = max(reversed(counted), key=lambda one: float(one["distance"]))
+    by = "" if worst["ratio"] is None else f": {over(worst['ratio'], worst['ratio_over'])}"
+    return f"{plain(worst['row'])} {plain(worst['column'])}{by}"
+
+
+def _emulation(experiment: Experiment, e: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """The line of the emulated side, and its cells if they are few."""
+    assert experiment.emulated is not None
+    cells = [one for one in e["cells"] if one.get("emulated_runs") is not None]
+    both = [one for one in cells if one["measured"] and one["emulated"] is not None]
+    ratios = [one["emulated"] / one["measured"] for one in both if not one["note"] and not one["emulated_note"]]
+    claims = [one["holds_in_emulation"] for one in e["claims"] if one["holds_in_emulation"] is not None]
+    line = _line(
+        name, plain(experiment.emulated.words), plain(emulated.worst(experiment.emulated)),
+        number(float(np.median(ratios))) if ratios else "", str(sum(one["emulated_runs"] == 0 for one in cells)),
+        _share(sum(claims), len(claims)),
+    )  # fmt: skip
+    if len(cells) > MOST_LINES:
+        return line, ""
+    part = f"\n### {plain(e['title'])}\n\n| row | column | print | ns-2 | simulation | emulation | |\n"
+    part += "| --- | --- | ---: | ---: | ---: | ---: | --- |\n"
+    for one in cells:
+        values = [number(one[key]) for key in ("published", "ns2", "measured", "emulated")]
+        part += _line(plain(one["row"]), plain(one["column"]), *values, plain(one["emulated_note"] or ""))
+    return line, part
+
+
+def peer(experiment: Experiment, e: Mapping[str, Any]) -> Peer:
+    """What peers.md has of these results."""
+    count = e["tally"]["ns2"]
+    line = _line(e["id"], e["title"], *map(str, (sum(count.values()), *count.values())))
+    readme = _parts(_text(experiment.folder / "README.md"), "## ")
+    set_up = " ".join(readme.get("Set-up", "").strip().split("\n\n")[0].split())
+    part = f"\n## {e['title']}\n\n{set_up}\n\n{e['runs']} seeds. Again: `tfrc-lab run {e['id']}`\n\n"
+    if any(one.get("difference") is not None for one in e["cells"]):
+        part += "| row | column | ns-2 | here | ratio | ± % | verdict |\n|---|---|---:|---:|---:|---:|---|\n"
+        part += "".join(_compared(one, one["column"]) for one in e["cells"])
+    else:
+        part += "| row | agree | farthest | ns-2 | here | ratio | verdict |\n|---|---:|---|---:|---:|---:|---|\n"
+        for _, some in itertools.groupby(e["cells"], lambda one: one["row"]):
+            cells = list(some)
+            worst = max(reversed(cells), key=lambda one: float(one["distance"] or 0.0))
+            agree = sum(one["verdict_ns2"] == "agrees" for one in cells)
+            part += _compared(worst, f"{agree}/{len(cells)}", worst["column"])
+    causes = readme.get("Why it differs", "").strip()
+    return Peer(line, part + (f"\n**Why it differs.** {causes}\n" if causes else ""))
+
+
+def _compared(cell: Mapping[str, Any], *columns: str) -> str:
+    ratio = "" if cell["ratio"] is None else f"{cell['ratio']:.3f}"
+    width = [f"{cell['difference'] * 100:.1f}"] if cell.get("difference") is not None else []
+    values = (number(cell["ns2"]), number(cell["measured"]), ratio)
+    return _line(cell["row"], *columns, *values, *width, cell["verdict_ns2"] or "")
+
+
+def _marked(readme: str, sentence: str) -> str:
+    """A README with the verdict between its marks; below its title if it has none yet."""
+    block = f"{MARKS[0]}\n{textwrap.fill(f'**Verdict.** {sentence}', 100, break_on_hyphens=False)}\n{MARKS[1]}"
+    begin, end = readme.find(MARKS[0]), readme.find(MARKS[1])
+    if 0 <= begin < end:
+        return readme[:begin] + block + readme[end + len(MARKS[1]) :]
+    title, _, rest = readme.partition("\n")
+    return f"{title}\n\n{block}\n{rest}"
+
+
+def _table(name: str, lines: Iterable[str], about: str = "") -> str:
+    meanings, heads = TABLES[name]
+    return f"\n## {name}\n\n{about}| column | meaning |\n| --- | --- |\n{meanings}\n{heads}{''.join(lines)}"
+
+
+def _line(*fields: str) -> str:
+    return f"| {' | '.join(fields)} |\n"
+
+
+def _fields(line: str) -> list[str]:
+    """The fields of a line of a table; a bar within a field has a backslash."""
+    return [field.strip() for field in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _fraction(field: str) -> tuple[int, int]:
+    found = re.match(r"(\d+)/(\d+)", field)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _share(some: int, of: int) -> str:
+    return f"{some}/{of}" if of else ""
+
+
+def _item(words: str) -> str:
+    """An item of a list, wrapped."""
+    options: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
+    return textwrap.fill(" ".join(words.split()), 100, initial_indent="* ", subsequent_indent="  ", **options) + "\n"
+
+
+def _items(part: str) -> list[tuple[str, str]]:
+    """The items of a list that begin with the name of an experiment."""
+    found = re.findall(r"^\* .*(?:\n  .*)*\n", part, re.M)
+    names = [(re.match(r"\* \[(.+?)\]", item), item) for item in found]
+    return [(name[1], item) for name, item in names if name]
+
+
+def _parts(page: str, mark: str) -> dict[str, str]:
+    """The parts of a page by their headings, of the kind that begins with `mark`."""
+    parts = re.split(rf"^{mark}(.*)\n", page, flags=re.M)[1:]
+    return dict(zip(parts[::2], parts[1::2]))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
