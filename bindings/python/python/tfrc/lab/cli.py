@@ -13,6 +13,7 @@ from .. import TfrcError, _native
 from .._progress import bar
 from . import emulated, library, page, publish, runner, text
 from .experiment import BadExperiment, Experiment
+from .store import Store
 from .tables import BadTable
 
 # Something is wrong with the command or a file; an experiment that must agree does not; Ctrl-C.
@@ -116,7 +117,7 @@ def _run(folder: Path, given: Any) -> int:
     results = run(experiments, given)
     print(json.dumps(results) if given.json else text.document(results), end="\n" if given.json else "")
     if given.out is not None:
-        page.write(experiments, results, given.out)
+        page.write(experiments, results, given.out, Store(_cache(given)))
         print(f"wrote {given.out / 'index.html'}", file=sys.stderr)
     failed = [one["id"] for one in results["experiments"] if one["must_agree"] and "agrees" not in one["verdict"].split("-")]
     if failed and not given.quick:
@@ -125,9 +126,13 @@ def _run(folder: Path, given: Any) -> int:
     return 0
 
 
-def _record(folder: Path, given: Any) -> int:
+def _cache(given: Any) -> Optional[Path]:
     user = _native.user_cache()
-    cache = given.cache or (Path(user) if user else None)
+    return None if getattr(given, "no_cache", False) else given.cache or (Path(user) if user else None)
+
+
+def _record(folder: Path, given: Any) -> int:
+    cache = _cache(given)
     for experiment in library.load(folder, given.wanted):
         with bar("auto", "run") as tell:
             table = emulated.record(experiment, quick=given.quick, program=given.program, cache=cache, tell=tell)
@@ -167,8 +172,6 @@ def _check(folder: Path, given: Any) -> int:
 
 def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:
     """Runs experiments as the command line asks for it."""
-    user = _native.user_cache()
-    cache = None if given.no_cache else given.cache or (Path(user) if user else None)
     client = None
     if given.dask:
         from distributed import Client
@@ -176,7 +179,7 @@ def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:
         client = Client(given.dask)
     try:
         with bar("auto", "run") as tell:
-            how = {"quick": given.quick, "jobs": given.jobs, "cache": cache, "client": client}
+            how = {"quick": given.quick, "jobs": given.jobs, "cache": _cache(given), "client": client}
             return runner.run(experiments, **how, tell=tell, changes=given.set)
     finally:
         if client is not None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 import numpy as np
 
-from .._simulation import simulate
 from .recording import Run, number
+from .store import under_way
 from .tables import EmulatedTable, Table, read, read_emulated
 from .verdict import BANDS, FEWEST_RUNS
 
@@ -24,8 +23,6 @@ Profile = Literal["as-published", "rfc"]
 World = Literal["sim", "emu"]
 Measure = Callable[[Run], Mapping[str, float]]
 PROFILES: tuple[Profile, Profile] = ("as-published", "rfc")
-# Packet hops of the simulations of the computation under way.
-_HOPS: ContextVar[Optional[list[int]]] = ContextVar("hops", default=None)
 
 
 class BadExperiment(ValueError):
@@ -219,23 +216,8 @@ class Experiment:
     def courses(self, changes: Sequence[str], seed: int, interval: float) -> dict[str, DataFrame]:
         """Runs the experiment's scenario for a computation: the course of each flow, in stretches of
         `interval` seconds."""
-        assigned = dict(change.split("=", 1) for change in changes)
-        scenario = self.folder / "scenario.toml"
-        done = simulate(scenario, set=assigned, seed=seed, interval=interval, progress=False)
-        if (hops := _HOPS.get()) is not None:
-            hops.append(int(done.json()["packet_hops"]))
-        assert done.series is not None
-        return {str(name): course for name, course in done.series.to_pandas().groupby("flow")}
-
-    def compute_values(self, *about: Any) -> tuple[Mapping[tuple[str, str], Any], int]:
-        """The computed values, and the packet hops of the simulations that they took."""
-        assert self.computed is not None
-        hops: list[int] = []
-        before = _HOPS.set(hops)
-        try:
-            return self.computed(*about), sum(hops)
-        finally:
-            _HOPS.reset(before)
+        found = under_way().series(str(self.folder / "scenario.toml"), changes, seed, interval)
+        return {str(name): course for name, course in found.table.groupby("flow")}
 
     def curves(self, *columns: str, **options: Any) -> None:
         """Gives the figure the form of its paper: panels as `tfrc.lab.figure.Page.curves` draws them."""

@@ -7,18 +7,20 @@ is a panel for each column over the first key.
 from __future__ import annotations
 
 import io
-import json
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from .. import _native
 from .experiment import Experiment, World
 from .recording import number
 from .runner import assignments
+from .store import Store
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Panels side by side; the most panels of a figure without a form of its own.
 ACROSS, MOST = 2, 16
@@ -31,8 +33,8 @@ Panel = Callable[[Any], None]
 class Page:
     """The panels of one experiment's figure: those that it names, at first."""
 
-    def __init__(self, experiment: Experiment, result: dict[str, Any]) -> None:
-        self.experiment, self.result = experiment, result
+    def __init__(self, experiment: Experiment, result: dict[str, Any], store: Optional[Store] = None) -> None:
+        self.experiment, self.result, self.store = experiment, result, store or Store()
         self.panels: list[Panel] = []
         self._keys = {row.name: dict(zip(experiment.published.keys, row.keys)) for row in experiment.published.rows}
         for form, arguments, options in experiment.drawing:
@@ -109,17 +111,14 @@ class Page:
 
         def draw(axes: Any) -> None:
             path = str(experiment.folder / plan.scenario)
-            outcome, series = _native.run_one("name", path, changes, None, 1, step).split("\n", 1)
-            about = json.loads(outcome)
-            begin = 0.0 if whole else about["duration_s"] - about["measured_s"]
-            intervals = [one for one in json.loads(series) if one["t_s"] > begin]
+            series = self.store.series(path, changes, None, step)
+            table = series.table[series.table.t_s > (0.0 if whole else series.from_s)]
             if link is not None:
-                _lines(axes, {link: [one for one in intervals if one.get("link") == link]}, "queue_packets", 1.0)
-            ids = list(dict.fromkeys(one["flow"] for one in intervals if one.get("flow")))
+                _lines(axes, table[table.link == link], "link", "queue_packets", 1.0)
+            ids = list(dict.fromkeys(table.flow.dropna()))
             for group in flows:
-                some = [id for id in ids if id == group or id.startswith(f"{group}-") or id.startswith(f"{group}.")]
-                of = {id: [one for one in intervals if one.get("flow") == id] for id in some[:each]}
-                _lines(axes, of, "goodput_bps", UNITS[unit])
+                some = [id for id in ids if id == group or id.startswith((f"{group}-", f"{group}."))][:each]
+                _lines(axes, table[table.flow.isin(some)], "flow", "goodput_bps", UNITS[unit])
             axes.set_title(title)
             _finish(axes, "time, s", "packets waiting" if link else f"goodput, {unit}", ylim, "")
 
@@ -161,12 +160,12 @@ class Page:
             axes.set_xscale("log")
 
 
-def of(experiment: Experiment, result: dict[str, Any]) -> Optional[Figure]:
+def of(experiment: Experiment, result: dict[str, Any], store: Optional[Store] = None) -> Optional[Figure]:
     """The figure of an experiment; None if nothing was measured."""
     cells = [cell for cell in result["cells"] if cell["measured"] is not None or cell.get("emulated") is not None]
     if not cells:
         return None
-    page = Page(experiment, result)
+    page = Page(experiment, result, store)
     if not page.panels:
         for name in list(dict.fromkeys(cell["column"] for cell in cells))[:MOST]:
             is_emulated = all(cell["measured"] is None for cell in cells if cell["column"] == name)
@@ -182,11 +181,9 @@ def svg(figure: Figure) -> str:
     return file.getvalue()
 
 
-def _lines(axes: Any, curves: dict[str, list[dict[str, Any]]], key: str, unit: float) -> None:
-    for name, points in curves.items():
-        there = [(one["t_s"], one[key] / unit) for one in points if one.get(key) is not None]
-        if there:
-            axes.plot(*zip(*there), linewidth=0.8, label=name)
+def _lines(axes: Any, table: DataFrame, by: str, key: str, unit: float) -> None:
+    for name, points in table.dropna(subset=[key]).groupby(by, sort=False):
+        axes.plot(points.t_s.to_numpy(), (points[key] / unit).to_numpy(), linewidth=0.8, label=name)
 
 
 def _finish(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from . import figure, text
 from .experiment import Experiment
+from .store import Store
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.45 system-ui, sans-serif; }
@@ -23,7 +24,7 @@ td:nth-child(-n+3), th:nth-child(-n+3) { text-align: left; }
 """
 
 
-def write(experiments: Sequence[Experiment], results: dict[str, Any], folder: Path) -> None:
+def write(experiments: Sequence[Experiment], results: dict[str, Any], folder: Path, store: Optional[Store] = None) -> None:
     """Writes `index.html`, a page and a figure for each experiment, and `results.json`."""
     import json
 
@@ -32,7 +33,7 @@ def write(experiments: Sequence[Experiment], results: dict[str, Any], folder: Pa
     entries = []
     for experiment, result in zip(experiments, results["experiments"]):
         name = experiment.id.replace("/", "-")
-        drawn = figure.of(experiment, result)
+        drawn = figure.of(experiment, result, store)
         if drawn is not None:
             (folder / f"{name}.svg").write_text(figure.svg(drawn), encoding="utf-8")
         image = f'<div class="figure"><img src="{name}.svg" alt="{_text(experiment.title)}"></div>' if drawn else ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from .. import _native
 from .experiment import PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule
 from .judge import Measured, Sample, Samples, judge, more_seeds, not_run
 from .recording import Recording, Run
+from .store import Store, Task, computation
 from .tables import Row
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Point:
 
 
 @dataclass
-class Computation:
+class Computed:
     """The rows and columns of an experiment that computes its values with seeds, all at once."""
 
     experiment: Experiment
@@ -75,54 +75,8 @@ class Computation:
             yield row, column, _sample(values, self)
 
 
-def _sample(values: Sequence[float], of: Union[Point, Computation]) -> Sample:
+def _sample(values: Sequence[float], of: Union[Point, Computed]) -> Sample:
     return Sample([value for value in values if math.isfinite(value)], len(of.done), cap=of.cap)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A run to do, and the points that it gives values to."""
-
-    key: str
-    scenario: str
-    changes: tuple[str, ...]
-    run: int
-    keep: frozenset[str]
-
-
-class Store:
-    """Runs that were done, each in a file; nothing without a folder."""
-
-    def __init__(self, folder: Optional[Path]) -> None:
-        self._folder = None if folder is None else folder / "recordings"
-
-    def find(self, task: Task) -> Optional[Recording]:
-        if self._folder is None:
-            return None
-        try:
-            found = Recording.unpack(self._path(task).read_bytes())
-        except (OSError, ValueError, KeyError, EOFError, _zlib_error()):
-            return None
-        return found if task.keep <= set(found.arrays["kept"]) else None
-
-    def put(self, task: Task, recording: Recording) -> None:
-        if self._folder is None:
-            return
-        path = self._path(task)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_bytes(recording.pack())
-        part.replace(path)
-
-    def _path(self, task: Task) -> Path:
-        assert self._folder is not None
-        return self._folder / task.key[:2] / task.key[2:]
-
-
-def _zlib_error() -> type[Exception]:
-    import zlib
-
-    return zlib.error
 
 
 def run(
@@ -149,7 +103,7 @@ def run(
         for experiment in experiments:
             _grow(experiment, [point for point in points if point.experiment is experiment])
     results = [
-        _result(one, [point for point in points if point.experiment is one], quick, jobs, changes)
+        _result(one, [point for point in points if point.experiment is one], quick, jobs, store, changes)
         for one in experiments
     ]
     return {"code_version": _native.code_version(), "quick": quick, "experiments": results}
@@ -323,7 +277,7 @@ def _grow(experiment: Experiment, points: list[Point]) -> None:
 
 
 def _result(
-    experiment: Experiment, points: list[Point], quick: bool, jobs: int, changes: Sequence[str]
+    experiment: Experiment, points: list[Point], quick: bool, jobs: int, store: Store, changes: Sequence[str]
 ) -> dict[str, Any]:
     if experiment.world == "emu":
         recorded = experiment.emulated is not None
@@ -331,7 +285,7 @@ def _result(
     measured = Measured()
     fewest = _fewer(experiment, experiment.runs_of("as-published"), quick)
     if experiment.computed is not None:
-        _compute(experiment, measured, fewest, quick, jobs, changes)
+        _compute(experiment, measured, fewest, quick, jobs, store, changes)
         return judge(experiment, measured, fewest)
     for point in points:
         is_variant = point.part.startswith("variant ")
@@ -348,7 +302,13 @@ def _result(
 
 
 def _compute(
-    experiment: Experiment, measured: Measured, fewest: int, quick: bool, jobs: int, more: Sequence[str]
+    experiment: Experiment,
+    measured: Measured,
+    fewest: int,
+    quick: bool,
+    jobs: int,
+    store: Store,
+    more: Sequence[str],
 ) -> None:
     """The values of an experiment that computes them, by profile and by variant."""
     of_quick = experiment.quick.set if quick else ()
@@ -356,12 +316,12 @@ def _compute(
     for profile in PROFILES if experiment.judge == "bands" else PROFILES[:1]:
         changes = [*experiment.profiles.get(profile, ()), *of_quick, *more]
         rule = experiment.rule if profile == "as-published" and not quick else None
-        samples, hops = _computed(experiment, profile, changes, fewest, rule, rows, jobs)
+        samples, hops = _computed(experiment, profile, changes, fewest, rule, rows, jobs, store)
         measured.profiles[profile] = samples
         measured.packet_hops += hops if profile == "as-published" else 0
     for variant in () if quick else experiment.variants:
         changes = [*experiment.profiles.get(variant.profile, ()), *variant.set, *more]
-        of_variant = _computed(experiment, variant.profile, changes, variant.runs, None, variant.rows, jobs)
+        of_variant = _computed(experiment, variant.profile, changes, variant.runs, None, variant.rows, jobs, store)
         measured.variants[variant.name] = of_variant[0]
 
 
@@ -373,9 +333,15 @@ def _computed(
     rule: Optional[SeedRule],
     rows: Optional[Sequence[str]],
     jobs: int,
+    store: Store,
 ) -> tuple[Samples, int]:
     """The samples, and the packet hops that they took."""
     from joblib import Parallel, delayed
+
+    def values(*seed: int) -> tuple[Mapping[tuple[str, str], Any], float]:
+        assert experiment.computed is not None
+        with computation(store) as runs:
+            return experiment.computed(*about, *seed), runs.packet_hops
 
     about = (profile, experiment.published.rows, changes)
     wanted = set(experiment.row_names(rows) or [row.name for row in experiment.published.rows])
@@ -386,14 +352,14 @@ def _computed(
         if row.name in wanted and experiment.measures(column, row.name)
     ]
     if not experiment.is_seeded:
-        found, hops = experiment.compute_values(*about)
+        found, hops = values()
         places = [(row, column.name) for row, column in cells]
-        return {place: Sample([float(found[place])], 1, is_fixed=True) for place in places if place in found}, hops
-    all_ = Computation(experiment, cells, runs)
+        return {place: Sample([float(found[place])], 1, is_fixed=True) for place in places if place in found}, int(hops)
+    all_ = Computed(experiment, cells, runs)
     while missing := range(len(all_.done) + 1, all_.seeds + 1):
         parallel = Parallel(n_jobs=jobs or -1, prefer="threads")
         seeds = [_native.seed_of(1, run) for run in missing]
-        all_.done += parallel(delayed(experiment.compute_values)(*about, seed) for seed in seeds)
+        all_.done += parallel(delayed(values)(seed) for seed in seeds)
         if rule is not None:
             more_seeds(experiment, rule, [all_])
     samples = {(row, column.name): sample for row, column, sample in all_.samples()}
