@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from small_experiment import put
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,3 +35,9 @@ def advisor_trace():
         return done.stdout.splitlines()
 
     return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of experiments with one, `p/x`."""
+    return put(tmp_path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_experiment import EXPERIMENT, load, runs_of
 
 from tfrc.lab import Experiment, Run, SeedRule, cli, judge, library, runner
 from tfrc.lab.experiment import BadExperiment
@@ -19,55 +20,6 @@ from tfrc.lab.recording import Recording, number
 from tfrc.lab.statistics import estimate, holm, variation, welch
 from tfrc.lab.tables import BadTable, printed, read
 from tfrc.lab.verdict import Reference, compare, of_both
-
-SCENARIO = """
-duration = "4s"
-warmup = "1s"
-nodes = ["a", "b"]
-link = [{ name = "path", from = "a", to = "b", rate = "1Mbit/s", delay = "10ms", queue = "10p", loss = "1%" }]
-flow = [{ name = "one", kind = "tfrc", from = "a", to = "b", start = "uniform 0s 1s" }]
-"""
-EXPERIMENT = """
-from tfrc.lab import Experiment, Paper, Quick
-
-figure = Experiment(
-    Paper("S"), "Fig. 1", "T", keys={"loss": ["link.path.loss"]}, runs=10, rfc_runs=2, quick=Quick(2, rows=["1%"])
-)
-
-
-@figure.run(set=["link.path.rate=2Mbit/s"])
-def one(run):
-    return {"kbps": run.flow("one", "send_rate_bps") / 1000, "probe": run.link("path", "drop_rate")}
-
-
-figure.columns("kbps")
-figure.columns("probe", band="drop")
-figure.claim("falls", lambda t: t["5%", "kbps"] / t["1%", "kbps"], between=(0.1, 0.9))
-figure.variant("slow", "assumed: link.path.rate", ["link.path.rate=200kbit/s"], rows=["1%"])
-"""
-PUBLISHED = "# made up\nloss,kbps\n1%,900\n5%,300\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder of experiments with one, `p/x`."""
-    at = tmp_path / "p" / "x"
-    at.mkdir(parents=True)
-    files = {"experiment.py": EXPERIMENT, "scenario.toml": SCENARIO, "published.csv": PUBLISHED}
-    for name, text in files.items():
-        (at / name).write_text(text, encoding="utf-8")
-    return tmp_path
-
-
-def load(folder: Path) -> list[Experiment]:
-    return library.load(folder, ["all"])
-
-
-def runs_of(mean: float, deviation: float, count: int = 10) -> list[float]:
-    """Runs about a mean with this sample deviation."""
-    half = deviation * math.sqrt((count - 1) / count)
-    return [mean + half if i % 2 == 0 else mean - half for i in range(count)]
-
 
 def verdict(values: Sequence[float], reference: Reference, band: str = "rate") -> str:
     found = compare(values, len(values), reference, band)
@@ -312,8 +264,6 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*at, "run", "p/x", "--quick", "--no-cache", "--out", str(folder / "again")]) == 0
     assert (folder / "again" / "p-x.svg").read_text(encoding="utf-8") == picture
     assert cli.main([*at, "run", "q"]) == 2 and "tfrc-lab list" in capsys.readouterr().err
-
-
 
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
