@@ -100,37 +100,3 @@ def tfrc_beside_equation(figure: Experiment, *changes: str) -> None:
     figure.columns("tcp_Kbps", "tfrc_Kbps", run="sim")
     of_intervals = ("p", "normalized_cov", "cv_hat", "p_hat", "f_p_over_tfrc", "f_p_hat_over_tfrc", "gap")
     figure.columns(*of_intervals, run="sim", against="published")
-
-
-def assumptions_of_the_dumbbell(figure: Experiment) -> None:
-    """Variants of the values that the paper does not give, one by one."""
-    red = "link.bottleneck.queue.red"
-    small = [f"{red}.limit=50p", f"{red}.min=5", f"{red}.max=25"]
-    later = ["flow.*.start=uniform 0s 40s", "duration=300s"]
-    figure.variant("link-30Mbit", "assumed: link.0.rate", ["link.bottleneck.rate=30Mbit/s"], rows=["32"])
-    figure.variant("queue-50", "assumed: link.0.queue.red.limit", small, rows=["32"])
-    figure.variant("rtt-100ms", "assumed: flow.0.rtt", ["flow.*.rtt=uniform 98ms 102ms"], rows=["32"])
-    figure.variant("starts-50s", "assumed: flow.0.start, duration", later, rows=["32"])
-
-
-def assumptions_of_the_paths(figure: Experiment, short: str, long: str) -> None:
-    """The same for the paths, by the names of the runs of 10 and 500 ms."""
-    four = ["flow.tfrc.tfrc.revision=ns2", "flow.tfrc.tfrc.rto=four-rtt", "flow.tcp.tcp.settings=ns2"]
-    four += ["flow.tcp.tcp.min_rto=1s", "flow.tcp.tcp.window=5000"]
-    later = ["flow.*.start=uniform 0s 40s", "duration=400s"]
-    ends = {"rows": ["32", "96"], "only": [short, long]}
-    text = "explains: with 4R itself, R with its queueing, the 500 ms case goes further down"
-    figure.variant("four-rtt", text, four, profile="rfc", **ends)
-    text = "explains: beside a TCP with a minimum RTO of 0.2 s both extremes shrink"
-    figure.variant("tcp-min-rto-200ms", text, ["flow.tcp.tcp.min_rto=200ms"], **ends)
-    alone = {"rows": ["32"], "only": [short]}
-    queue = ["link.bottleneck.queue=19p ns2"]
-    figure.variant("droptail", "assumed: link.0.queue.red.limit", queue, **alone)
-    figure.variant("link-30Mbit", "assumed: link.0.rate", ["link.bottleneck.rate=30Mbit/s"], **alone)
-    figure.variant("starts-40s", "assumed: flow.0.start, duration", later, **alone)
-
-
-def count_by_scoreboard(figure: Experiment, *runs: str) -> None:
-    """Shows what ns-2's counter of packets in flight does."""
-    text = "explains: TCP that counts what is in flight by its scoreboard and not by ns-2's counter"
-    figure.variant("pipe-scoreboard", text, ["flow.tcp.tcp.pipe=scoreboard"], rows=["8"], only=runs)

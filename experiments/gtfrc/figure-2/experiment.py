@@ -38,8 +38,6 @@ figure.variant(
     ["flow.*.guarantee_start=first-rtt"],
     only=["gtfrc"],
 )
-large = ["flow.*.segment=1500B", "link.bottleneck.queue.rio.mean_packet=1500B"]
-figure.variant("segments-1500", "assumed: flow.one.segment", large)
 decoupled = ["link.bottleneck.queue.rio.coupling=decoupled"]
 figure.variant("rio-d", "assumed: link.bottleneck.queue.rio.coupling", decoupled)
 figure.variant(

@@ -1,4 +1,4 @@
-from paper import assumptions_of_the_dumbbell, dumbbell, tfrc_beside_equation
+from paper import dumbbell, tfrc_beside_equation
 
 figure = dumbbell("Fig. 6", "The equation at E[1/theta_hat] and at 1/E[theta] beside TFRC's throughput, L = 8")
 tfrc_beside_equation(figure)
@@ -18,4 +18,3 @@ figure.claim("The intervals hardly depend on their estimate: cov[theta, theta_ha
 figure.claim("The gap between the two grows with the loss event rate")(
     lambda t: t["64", "gap"] - t["4", "gap"], between=(0.0, 0.5)
 )
-assumptions_of_the_dumbbell(figure)

@@ -1,4 +1,4 @@
-from paper import assumptions_of_the_dumbbell, beside_equation, dumbbell, tfrc_beside_equation
+from paper import beside_equation, dumbbell, tfrc_beside_equation
 
 figure = dumbbell("Fig. 7", "The equation at E[1/theta_hat] and at 1/E[theta] beside TFRC's throughput, L = 16")
 tfrc_beside_equation(figure, "flow.tfrc.tfrc.intervals=16")
@@ -18,4 +18,3 @@ figure.claim("With 16 intervals the gap between f(E[1/theta_hat]) and f(1/E[thet
 figure.claim("The distance of TFRC's throughput from f(E[1/theta_hat]) hardly changes")(
     lambda t: t["32", "f_p_hat_over_tfrc"] / t["32", "f_p_hat_over_tfrc_l8"], between=(0.93, 1.1)
 )
-assumptions_of_the_dumbbell(figure)

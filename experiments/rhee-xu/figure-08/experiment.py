@@ -1,4 +1,4 @@
-from paper import assumptions_of_the_dumbbell, dumbbell, equation, kbps, per_packet
+from paper import dumbbell, equation, kbps, per_packet
 
 figure = dumbbell("Fig. 8", "TCP over TFRC for several L")
 for length in (4, 8, 16):
@@ -29,4 +29,3 @@ figure.claim("It falls as L grows, but only a little")(
 figure.claim("It is much larger than the distance of the equation from TFRC's throughput (Figures 6 and 7)")(
     lambda t: (t["64", "l8_tcp_over_tfrc"] - 1) / (t["64", "l8_gap"] - 1), between=(1.3, 10)
 )
-assumptions_of_the_dumbbell(figure)

@@ -1,4 +1,4 @@
-from paper import assumptions_of_the_dumbbell, dumbbell, equation, kbps, per_packet
+from paper import dumbbell, equation, kbps, per_packet
 
 figure = dumbbell("Fig. 9", "The equation at TCP's own loss event rate beside TCP")
 
@@ -30,7 +30,6 @@ figure.claim("TCP's loss event rate does not pass 0.11 ...")(
 figure.claim("... where TFRC's is higher")(
     lambda t: t.of("p_tfrc", max) / t.of("p_tcp", max), between=(1.1, 2.0)
 )
-assumptions_of_the_dumbbell(figure)
 reno = (
     "explains: the equation models Reno; "
     "SACK with Limited Transmit has fewer timeouts than it, Reno about as many"

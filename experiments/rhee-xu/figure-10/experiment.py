@@ -1,4 +1,4 @@
-from paper import assumptions_of_the_dumbbell, dumbbell, equation, kbps, per_packet
+from paper import dumbbell, equation, kbps, per_packet
 
 figure = dumbbell(
     "Fig. 10",
@@ -34,4 +34,3 @@ figure.claim(
 figure.claim("At low loss all are close together")(
     lambda t: t["4", "f_tcp_over_tfrc"] / t["4", "f_tfrc_over_tfrc"], between=(0.9, 1.15)
 )
-assumptions_of_the_dumbbell(figure)

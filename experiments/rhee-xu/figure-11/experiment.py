@@ -1,4 +1,4 @@
-from paper import assumptions_of_the_dumbbell, difference, dumbbell, kbps, per_packet
+from paper import difference, dumbbell, kbps, per_packet
 
 figure = dumbbell("Fig. 11", "The difference of TFRC's and TCP's loss event rates")
 
@@ -31,4 +31,3 @@ figure.claim("The difference grows with the loss event rate")(
 figure.claim("The averaging hardly matters for the loss event rate: L = 16 beside L = 8")(
     lambda t: (1 + t["32", "l16_difference"]) / (1 + t["32", "l8_difference"]), between=(0.9, 1.1)
 )
-assumptions_of_the_dumbbell(figure)

@@ -1,4 +1,4 @@
-from paper import PATHS, RFC_RTOS, assumptions_of_the_paths, count_by_scoreboard, kbps, paths
+from paper import NS2, PATHS, RFC_RTOS, kbps, paths
 
 figure = paths(
     "Fig. 14", "TFRC and TCP with the RTOs of their RFCs, round-trip times from 10 to 500 ms", profiles=RFC_RTOS
@@ -36,5 +36,19 @@ figure.claim("There its share falls as loss rises")(
 figure.claim("In between the ratio is smaller than Figure 13's equation predicts: 100 ms")(
     lambda t: t["64", "ratio_100ms"], between=(0.9, 1.6)
 )
-assumptions_of_the_paths(figure, "rtt_10ms", "rtt_500ms")
-count_by_scoreboard(figure, "rtt_10ms")
+
+ENDS = {"rows": ["32", "96"], "only": ["rtt_10ms", "rtt_500ms"]}
+figure.variant(
+    "four-rtt",
+    "explains: with 4R itself, R with its queueing, the 500 ms case goes further down",
+    [*NS2, "flow.tfrc.tfrc.rto=four-rtt", "flow.tcp.tcp.min_rto=1s"],
+    profile="rfc",
+    **ENDS,
+)
+text = "explains: beside a TCP with a minimum RTO of 0.2 s both extremes shrink"
+figure.variant("tcp-min-rto-200ms", text, ["flow.tcp.tcp.min_rto=200ms"], **ENDS)
+short = ["rtt_10ms"]
+queue = ["link.bottleneck.queue=19p ns2"]
+figure.variant("droptail", "assumed: link.0.queue.red.limit", queue, rows=["32"], only=short)
+text = "explains: TCP that counts what is in flight by its scoreboard and not by ns-2's counter"
+figure.variant("pipe-scoreboard", text, ["flow.tcp.tcp.pipe=scoreboard"], rows=["8"], only=short)

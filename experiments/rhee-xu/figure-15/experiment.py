@@ -1,4 +1,4 @@
-from paper import PATHS, RFC_RTOS, assumptions_of_the_paths, difference, paths, per_packet
+from paper import PATHS, RFC_RTOS, difference, paths, per_packet
 
 figure = paths("Fig. 15", "The loss event rates of the runs of Figure 14", profiles=RFC_RTOS)
 for rtt, (rows, path, least) in PATHS.items():
@@ -31,4 +31,3 @@ figure.claim("On 500 ms at high loss TFRC has the higher loss event rate")(
 figure.claim("On 10 ms at about 5 % it has the lower one, as printed")(
     lambda t: t["8", "difference_10ms"], between=(-0.5, 0.0)
 )
-assumptions_of_the_paths(figure, "rtt_10ms", "rtt_500ms")

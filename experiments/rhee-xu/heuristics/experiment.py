@@ -1,4 +1,4 @@
-from paper import NS2, PATHS, TICKS, assumptions_of_the_paths, count_by_scoreboard, difference, kbps, paths
+from paper import NS2, PATHS, TICKS, difference, kbps, paths
 
 figure = paths(
     "section VII", "RTO policies and a scale factor for TFRC beside TCP", profiles={"as-published": NS2}
@@ -58,5 +58,3 @@ figure.claim("A scale factor of 1.3 repairs the drop at 500 ms and high loss")(
 figure.claim("but adds to TFRC's excess where it is ahead: 10 ms, low loss")(
     lambda t: t["8", "ratio_scaled_10ms"] / t["8", "ratio_rfc_10ms"], between=(1.05, 2.0)
 )
-assumptions_of_the_paths(figure, "rfc_10ms", "rfc_500ms")
-count_by_scoreboard(figure, "rfc_10ms", "as_tcp_10ms")
