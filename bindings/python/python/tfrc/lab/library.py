@@ -15,11 +15,12 @@ FILE = "experiment.py"
 
 
 def root(folder: Optional[Path] = None) -> Path:
-    """The folder of the experiments: the one given, that of a checkout, or the package's own."""
+    """The folder of the experiments: the one given, `experiments` here or above, as in a checkout, or
+    the package's own."""
     if folder is not None:
         return folder
     for parent in (Path.cwd(), *Path.cwd().parents):
-        if (parent / "experiments").is_dir():
+        if ids(parent / "experiments"):
             return parent / "experiments"
     return Path(__file__).parent / "experiments"
 
