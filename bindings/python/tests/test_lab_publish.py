@@ -95,13 +95,13 @@ def test_results_renew_a_page_in_part(checkout: Path) -> None:
     # What was not run is named with the commit, until it is.
     assert part.count("Before `0123abc`:\n\n* `p/y`\n\n") == 1 and "`p/x`" not in part
     assert lab(checkout, "publish", of(checkout, "p/y", (900.0, 300.0))) == 0 and "0123abc" not in page(checkout)
-    assert "Agrees with the print: all 2 values agree" in page(checkout, "experiments/p/x/README.md")
+    assert "Agrees with the print: both values agree" in page(checkout, "experiments/p/x/README.md")
 
 
 def test_a_check_finds_what_was_written_by_hand(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lab(checkout, "publish", of(checkout, "p/x", (900.0, 300.0)), of(checkout, "p/y", (900.0, 300.0))) == 0
     for name, old, new in [
-        ("experiments/p/x/README.md", "all 2 values", "all 3 values"),
+        ("experiments/p/x/README.md", "both values", "all 3 values"),
         ("experiments/p/y/README.md", publish.MARKS[0], ""),
         ("docs/results.md", "| all | 2/2 |", "| all | 1/2 |"),
     ]:
@@ -146,6 +146,46 @@ def test_tables_have_their_bars(checkout: Path) -> None:
         lines = [line for line in part.splitlines() if line.startswith("|")]
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) <= 1, part
     assert "| not-run: never |" in text and "Not run: never." in page(checkout, "experiments/p/y/README.md")
+
+
+def browsed(checkout: Path, *words: str) -> dict[str, str]:
+    """The pages of a run in the quick form."""
+    out = checkout / "pages"
+    assert lab(checkout, "run", "p", "--quick", "--no-cache", "--json", "--out", out, *words) == 0
+    return {path.name: path.read_text(encoding="utf-8") for path in out.iterdir()}
+
+
+def test_a_page_has_figure_verdict_claims_cells_and_readme_in_this_order(checkout: Path) -> None:
+    (checkout / "experiments/p/x/README.md").write_text(
+        f"{README}\n{publish.MARKS[0]}\nOld.\n{publish.MARKS[1]}\n\n</script><script>alert(1)</script>\n\n"
+        "| a | b |\n|---|---|\n| 1 | 2 |\n\n[here](../README.md) [there](https://example.org/)\n",
+        encoding="utf-8",
+    )
+    page_ = browsed(checkout)["p-x.html"]
+    order = [
+        "<h1>Odd &lt;b&gt;|a_title</h1>", '<img src="p-x.svg"', "<strong>Is open against the print: ",
+        "<th>verdict</th><th>claim</th>", "<th>verdict</th><th>row</th>", "undetermined: fewer than 10 seeds",
+        "<h2>Set-up</h2>", "tfrc-lab run p/x", "<summary>experiment.py", "<summary>scenario.toml", "made up",
+    ]  # fmt: skip
+    assert sorted(order, key=page_.index) == order
+    assert "<script" not in page_ and "Old." not in page_ and "Odd <b>" not in page_ and "<td>2</td>" in page_
+    assert "../README.md" not in page_ and 'href="https://example.org/"' in page_ and "src=" in page_
+    # The verdict is the first column, and stays in view when the table is moved: on every screen.
+    assert "td:first-child, .text th:first-child { position: sticky; left: 0;" in page_
+    assert "width=device-width" in page_ and "overflow-x: auto" in page_
+
+
+def test_the_index_has_the_figures_by_paper_and_the_claims_that_fail(checkout: Path) -> None:
+    put(checkout / "experiments", experiment_py=changed("(0.1, 0.9)", "(0.1, 0.34)"), published_csv="loss,kbps\n1%,900\n5%,300\n")
+    program = (checkout / "experiments/p/x/experiment.py").read_text(encoding="utf-8")
+    (checkout / "experiments/p/x/experiment.py").write_text(program.replace(', rows=["1%"])\n)', ")\n)"), encoding="utf-8")
+    files = browsed(checkout)
+    index = files["index.html"]
+    assert index.count("<section>") == 2 and index.index("The paper") < index.index('<img src="p-x.svg"')
+    failing = "Claims of the print that do not hold"
+    assert failing in index and "p/x: falls" in index.partition(failing)[2] and "p/y: " not in index.partition(failing)[2]
+    lines = files["p-x.csv"].splitlines()
+    assert lines[0].startswith("row,column,published,ns2,measured") and lines[1].startswith("1%,kbps,900.0,,")
 
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"

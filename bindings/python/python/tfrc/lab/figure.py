@@ -67,7 +67,8 @@ class Page:
                     if cell["column"] in columns and tuple(keys[key] for key in by) == place:
                         curves.setdefault(keys[per] if per else cell["column"], []).append((keys[x], cell))
                 self._draw(axes, curves, world, len(columns) == 1 or bool(per))
-                axes.set_title(", ".join([title, *place]).strip(", ") or (columns[0] if len(columns) == 1 else ""))
+                of = title or (columns[0] if len(columns) == 1 else "")
+                axes.set_title(", ".join([of, *place]).strip(", "))
                 _finish(axes, xlabel or x, ylabel, ylim, log)
 
             self.panels.append(draw)
@@ -138,7 +139,8 @@ class Page:
         texts = list(dict.fromkeys(text for points in curves.values() for text, _ in points))
         is_number = bool(texts) and not any(math.isnan(number(text)) for text in texts)
         at = {text: number(text) if is_number else float(place) for place, text in enumerate(texts)}
-        key, half = ("emulated", "emulated_ci95") if world == "emu" else ("measured", "ci95")
+        ours_of = {"sim": ("measured", "ci95"), "emu": ("emulated", "emulated_ci95")}
+        key, half = ours_of[world]
         for name, points in curves.items():
             ours = sorted(
                 (at[text], cell[key], cell.get(half) or 0.0) for text, cell in points if cell.get(key) is not None
@@ -146,7 +148,7 @@ class Page:
             line = None
             if ours:
                 spots, means, halves = zip(*ours)
-                label = "measured" if is_one and len(curves) == 1 else name
+                label = key if is_one and len(curves) == 1 else name
                 line = axes.errorbar(spots, means, yerr=halves, fmt="o-", markersize=3, capsize=2, linewidth=1, label=label)
             for side, word, mark in SIDES if world == "sim" else ():
                 found = sorted((at[text], cell[side]) for text, cell in points if cell.get(side) is not None)

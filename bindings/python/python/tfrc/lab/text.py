@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
+MARKS = {"agrees": "✓", "disagrees": "✗", "undetermined": "?", "uninformative": "·"}
 VERDICTS = ("agrees-with-print", "agrees-with-ns2", "undetermined", "disagrees", "not-run")
 
 
@@ -71,22 +72,27 @@ def verdict(
 
 
 def _share(some: int, of: int) -> str:
-    return f"all {of}" if some == of > 1 else f"{some} of {of}"
+    if some < of or of < 2:
+        return f"{some} of {of}"
+    return "both" if of == 2 else f"all {of}"
 
 
 def cells(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the table of cells; the verdict stands third, in view on a narrow screen."""
+    """Heads and rows of the table of cells; the verdict stands first, in view on a narrow screen."""
     emulated = any("emulated" in cell for cell in result["cells"])
-    heads = ["row", "column", "verdict", "measured", "± 95 %", "published", "ns-2", "ratio", "rfc", "seeds"]
+    both = any(cell["verdict_ns2"] for cell in result["cells"])
+    heads = ["verdict", "row", "column", "measured", "± 95 %", "published", "ns-2", "ratio", "rfc", "seeds"]
     heads += ["emulated", "± 95 %", "runs"] if emulated else []
+    heads += ["vs print", "vs ns-2"] if both else []
     rows = []
     for cell in result["cells"]:
-        row = [cell["row"], cell["column"], cell["verdict"] or "-"]
-        row += [number(cell[key]) for key in ("measured", "ci95", "published", "ns2", "ratio", "rfc_profile")]
-        row.append(str(cell["runs"]))
+        row = [cell["verdict"] or "-", cell["row"], cell["column"]]
+        row += [number(cell[key]) for key in ("measured", "ci95", "published", "ns2")]
+        row += [over(cell["ratio"], cell["ratio_over"]), number(cell["rfc_profile"]), str(cell["runs"])]
         if emulated:
             row += [number(cell.get(key)) for key in ("emulated", "emulated_ci95")]
             row.append(str(cell.get("emulated_runs", "-")))
+        row += [MARKS.get(cell[key], "-") for key in ("verdict_print", "verdict_ns2")] if both else []
         rows.append(row)
     return heads, rows
 
