@@ -13,6 +13,7 @@ from .. import TfrcError, _native
 from .._progress import bar
 from . import emulated, library, page, publish, runner, text
 from .experiment import BadExperiment, Experiment
+from .references import References
 from .store import Store
 from .tables import BadTable
 
@@ -45,6 +46,11 @@ def _arguments() -> argparse.ArgumentParser:
     again.add_argument("--quick", action="store_true", help="one short run; printed, and not written")
     again.add_argument("--program", type=Path, metavar="FILE", help="the program tfrc; else that in PATH")
     again.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")
+    ns2 = commands.add_parser("reference", help="run ns-2 for missing runs of these sets; without one write every ns2.csv")
+    ns2.add_argument("names", nargs="*", metavar="NAME", help="a set of references.toml")
+    ns2.add_argument("--where", action="append", default=[], metavar="KEY=VALUE", help="only runs whose keys have these texts")
+    ns2.add_argument("--seeds", type=int, metavar="N", help="the highest seed")
+    ns2.add_argument("--minutes", type=float, default=float("inf"), metavar="N", help="begin no run later than this")
     pages = commands.add_parser("publish", help="write results into the pages and READMEs of the checkout")
     pages.add_argument("results", nargs="*", type=Path, metavar="FILE", help="results.json of runs; none to write anew")
     pages.add_argument("--changed-by", metavar="COMMIT", help="mark all that was not run as of before this commit")
@@ -58,7 +64,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     given = _arguments().parse_args(arguments)
     try:
         folder = library.root(given.experiments)
-        commands = (_list, _show, _run, _record, _publish, _check)
+        commands = (_list, _show, _run, _record, _reference, _publish, _check)
         return {one.__name__[1:]: one for one in commands}[given.command](folder, given)
     except (BadExperiment, BadTable, TfrcError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -141,6 +147,17 @@ def _record(folder: Path, given: Any) -> int:
         else:
             (experiment.folder / "emulated.csv").write_text(table, encoding="utf-8")
             print(f"wrote {experiment.folder / 'emulated.csv'}", file=sys.stderr)
+    return 0
+
+
+def _reference(folder: Path, given: Any) -> int:
+    plan = References(folder.parent)
+    only = dict(one.partition("=")[::2] for one in given.where)
+    for name in given.names:
+        count = plan.fill(name, most=given.seeds, minutes=given.minutes, only=only)
+        print(f"{name}: {count} runs", file=sys.stderr)
+    for table in () if given.names else plan.tables:
+        (folder / table["experiment"] / "ns2.csv").write_text(plan.table(table), encoding="utf-8")
     return 0
 
 
