@@ -12,12 +12,6 @@ create_exception!(
     TfrcError,
     "A scenario that cannot be used. The text shows the place of the mistake."
 );
-create_exception!(
-    tfrc,
-    ExperimentError,
-    TfrcError,
-    "An experiment that is not there or cannot be run. The text shows the place of the mistake."
-);
 
 /// Columns of the text of an exception.
 const WIDTH: usize = 100;

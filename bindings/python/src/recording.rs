@@ -1,5 +1,7 @@
 //! One run with all that experiments measure of it, as arrays.
 
+use std::path::PathBuf;
+
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -89,6 +91,13 @@ pub(crate) fn seed_of_run(seed: u64, run: u32) -> u64 {
 #[pyfunction]
 pub(crate) fn code_version() -> &'static str {
     tfrc_lab::code_version()
+}
+
+/// The folder in which the program keeps results of runs outside of a checkout, if it has one.
+#[pyfunction]
+pub(crate) fn user_cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    cache::of_user(variable("XDG_CACHE_HOME"), variable("HOME"))
 }
 
 /// The job of the `run`-th emulated run of the scenario in a file, as `tfrc emu --job` reads it.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
 use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::document::{self, Several, Single};
-use tfrc_lab::formula::{self, Unit};
+use tfrc_lab::printed::{self, Unit};
 use tfrc_lab::own::Registry;
 use tfrc_lab::record::Interval;
 use tfrc_lab::statistics;
@@ -386,7 +386,7 @@ fn axes_of<'p>(points: impl Iterator<Item = &'p [(String, String)]> + Clone) -> 
     let names = points.clone().next().unwrap_or_default().iter().map(|(name, _)| name.as_str());
     let axis = |(place, name): (usize, &'p str)| {
         let values = points.clone().filter_map(|at| Some(at.get(place)?.1.as_str()));
-        Axis { name, unit: formula::unit_of(values) }
+        Axis { name, unit: printed::unit_of(values) }
     };
     names.enumerate().map(axis).collect()
 }
@@ -411,7 +411,7 @@ pub(crate) fn colour_of(kind: &str) -> &'static str {
 /// A written quantity as a number of its SI unit; `None` for any other text.
 #[pyfunction]
 pub(crate) fn quantity(written: &str) -> Option<f64> {
-    formula::number(written)
+    printed::number(written)
 }
 
 /// The mean of a sample and half the width of its 95 % interval, by Student's t; `None` where a

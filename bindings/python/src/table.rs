@@ -12,7 +12,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use tfrc_lab::formula::{self, Unit};
+use tfrc_lab::printed::{self, Unit};
 
 /// A table: named columns of one length. Any library of Arrow's PyCapsule interface takes it as it
 /// is, such as `polars.DataFrame(table)` and `pyarrow.table(table)`, and shares its memory.
@@ -115,7 +115,7 @@ impl Row<'_> {
     /// Adds the value of an axis: a number in its unit, or the word.
     pub(crate) fn axis(mut self, written: &str) -> Self {
         match self.columns.next() {
-            Some((_, Column::Numbers(builder))) => builder.append_option(formula::number(written)),
+            Some((_, Column::Numbers(builder))) => builder.append_option(printed::number(written)),
             Some((_, Column::Words(builder))) => builder.append_value(written),
             other => unreachable!("an axis in {:?}", other.map(|(name, _)| name)),
         }

@@ -7,7 +7,6 @@ pub mod args;
 pub mod command;
 mod document;
 mod failure;
-pub mod figure;
 pub mod interrupt;
 mod limits;
 pub mod live;

@@ -156,30 +156,3 @@ fn scenarios_run() {
     assert!(scenarios > 0);
 }
 
-#[test]
-fn the_experiment_of_the_guide_runs_from_an_empty_folder() {
-    let of = |language: &str| {
-        let of_page = blocks(language).into_iter().filter(|one| one.page.ends_with("guides/experiment.md"));
-        of_page.map(|one| one.text).collect::<Vec<_>>()
-    };
-    let directory = tempfile::tempdir().expect("a directory");
-    let mine = directory.path().join("mine");
-    std::fs::create_dir(&mine).expect("made");
-    let texts = of("toml").into_iter().chain(of("csv"));
-    for (name, text) in ["scenario.toml", "experiment.toml", "published.csv"].into_iter().zip(texts) {
-        std::fs::write(mine.join(name), text).expect("written");
-    }
-    let output = Command::new(assert_cmd::cargo::cargo_bin!("tfrc"))
-        .current_dir(directory.path())
-        .env("XDG_CACHE_HOME", directory.path())
-        .args(["reproduce", "mine", "--quick", "--json"])
-        .output()
-        .expect("the command starts");
-    let results: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
-    let experiment = &results["experiments"][0];
-    assert!(experiment["id"].as_str().is_some_and(|id| id.ends_with("/mine")), "{experiment}");
-    assert_eq!(
-        (&experiment["claims"][0]["holds"], &experiment["cells"][0]["published"]),
-        (&true.into(), &1401.0.into())
-    );
-}

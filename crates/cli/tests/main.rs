@@ -5,4 +5,3 @@ mod cli;
 mod e2e;
 mod interrupt;
 mod picture;
-mod reproduce;

@@ -10,11 +10,9 @@ use rustix::process::Signal;
 use super::engine::{Bench, Case, CaseRow, Ground, Load};
 use super::namespace;
 use super::program::{Ended, Program, SOON};
-use super::root;
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 7] = [
-    Case::new("formula-chain", Load::Waiting, formula_chain),
+pub(crate) const CASES: [Case; 6] = [
     Case::new("endless-files", Load::Waiting, endless_files),
     Case::new("report-over-scenario", Load::Waiting, report_over_scenario),
     Case::new("names-with-escapes", Load::Waiting, names_with_escapes),
@@ -47,35 +45,6 @@ fn watched(program: &mut Program, within: Duration) -> (Ended, u64) {
         thread::sleep(Duration::from_millis(10));
     }
     (program.end(Duration::ZERO), peak)
-}
-
-/// Formulas that are very long, and times in them that are far away.
-fn formula_chain(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
-    let mut row = CaseRow::new("an experiment whose formula has 300,000 terms; one that asks for 10^15 s");
-    let paper = root().join("experiments/bansal2001");
-    for (name, formula) in
-        [("chain", format!("1{}", "+1".repeat(300_000))), ("time", "goodput('new', 0, 1e15)".to_owned())]
-    {
-        let folder = directory.join(name);
-        let paper_there = folder.join("bansal2001");
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        namespace::run("cp", &["-r", &paper.to_string_lossy(), &folder.to_string_lossy()])?;
-        let file = paper_there.join("joining-flow/experiment.toml");
-        let text = fs::read_to_string(&file).map_err(|error| error.to_string())?;
-        let from = text.find("value = \"").ok_or("no formula")? + "value = \"".len();
-        let to = from + text.get(from..).and_then(|rest| rest.find('"')).ok_or("no formula")?;
-        write(&file, &format!("{}{formula}{}", &text[..from], &text[to..]))?;
-        let folder = folder.to_string_lossy();
-        let arguments =
-            ["reproduce", "bansal2001/joining-flow", "--experiments", &folder, "--quick", "--no-cache"];
-        let (end, peak) = watched(&mut bench.run(directory, name, &arguments)?, SOON * 6);
-        row.saw(format!("{name}: {}, {peak} kB, “{}”", end.how, end.last));
-        row.bar(!end.crashed() && peak <= MEMORY_KB, format!("{name}: no crash, at most {MEMORY_KB} kB"));
-        if name == "chain" {
-            row.bar(end.is(2), "chain: refused where it is read");
-        }
-    }
-    Ok(row)
 }
 
 /// Devices without end and pipes without a writer in the place of files, and a line of 20 MB.
@@ -159,7 +128,6 @@ fn names_with_escapes(bench: &Bench, directory: &Path) -> Result<CaseRow, String
         let path = write(&directory.join(format!("{name}.toml")), &text)?;
         cases.push((name, vec!["sim".to_owned(), path]));
     }
-    cases.push(("id", vec!["reproduce".to_owned(), format!("paper{EVIL}")]));
     for (name, arguments) in cases {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut program = bench.run(directory, name, &arguments)?;

@@ -2,8 +2,8 @@
 //! run, with a sentence, and never the server.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -14,12 +14,11 @@ use super::namespace;
 use super::program::{Ended, Program, SOON};
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 5] = [
+pub(crate) const CASES: [Case; 4] = [
     Case::new("file-size-limit", Load::Waiting, file_size),
     Case::new("few-descriptors", Load::Waiting, few_descriptors),
     Case::new("no-descriptors", Load::Waiting, no_descriptors),
     Case::new("few-threads", Load::Waiting, few_threads),
-    Case::new("endless-cache", Load::Busy, endless_cache),
 ];
 
 /// A transfer that is over in tenths of a second.
@@ -172,47 +171,4 @@ fn few_threads(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     }
     row.bar(served > 0, "one of the limits is enough");
     Ok(row)
-}
-
-/// Entries of a shared cache that somebody has replaced.
-fn endless_cache(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
-    let mut row = CaseRow::new("entries of the cache of `reproduce` are pipes, then endless, then folders");
-    let cache = directory.join("cache").to_string_lossy().into_owned();
-    let arguments = ["reproduce", "ns2/bernoulli", "--quick", "--cache", &cache];
-    let memory = ["prlimit", "--as=4000000000"];
-    let run = |label: &str| {
-        let mut program = limited(bench, directory, label, &memory, &arguments)?;
-        let end = program.end(Duration::from_mins(1));
-        Ok::<_, String>((end, program.output()))
-    };
-    let (first, expected) = run("first")?;
-    let entries = files_below(Path::new(&cache));
-    row.saw(format!("without: {}, {} entries", first.how, entries.len()));
-    row.bar(!entries.is_empty(), "the cache has entries");
-    for kind in ["pipes", "endless", "folders"] {
-        for entry in &entries {
-            let _ = fs::remove_file(entry);
-            match kind {
-                "pipes" => namespace::run("mkfifo", &[&entry.to_string_lossy()])?,
-                "endless" => symlink("/dev/zero", entry).map_err(|error| error.to_string())?,
-                _ => fs::create_dir(entry).map_err(|error| error.to_string())?,
-            }
-        }
-        let (end, said) = run(kind)?;
-        row.saw(format!("{kind}: {}", end.how));
-        row.bar(end.how == first.how && said == expected, format!("{kind}: the same results and status"));
-    }
-    Ok(row)
-}
-
-/// The files in a folder and in those below it.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        match entry.path() {
-            path if path.is_dir() => files.extend(files_below(&path)),
-            path => files.push(path),
-        }
-    }
-    files
 }

@@ -38,7 +38,7 @@ mod unfinished;
 mod veth;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -232,13 +232,6 @@ fn faults() -> Vec<&'static Case> {
     let groups: [&'static [Case]; 5] =
         [&faults::CASES, &unfinished::CASES, &terminal::CASES, &limits::CASES, &parts::CASES];
     groups.into_iter().flatten().collect()
-}
-
-/// The root of the repository, whose experiments some cases change a copy of.
-fn root() -> &'static Path {
-    // This crate is `crates/hostile`, two below the root.
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here)
 }
 
 #[cfg(test)]

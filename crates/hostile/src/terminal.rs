@@ -135,8 +135,7 @@ fn gone(bench: &Bench, directory: &Path, hang_up: HangUp) -> Result<CaseRow, Str
     let sim = ["sim", "halving", "--set", "duration=1000000s"];
     let link = ["link", "--rate", "1Mbit/s", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"];
     let recv = ["recv", "--bind", "127.0.0.1", "-p", "0", "--tui", "--series", "series.csv"];
-    let reproduce = ["reproduce", "sigcomm2000/fig-09", "--no-cache"];
-    let alone: [(&'static str, Vec<&str>, i32, &'static [&'static str]); 8] = [
+    let alone: [(&'static str, Vec<&str>, i32, &'static [&'static str]); 7] = [
         ("demo", [&["demo", "--duration", "60s"], &FILES[..]].concat(), 0, BOTH),
         ("link", [&link[..], &FILES[..]].concat(), 0, BOTH),
         ("link --tui", [&link[..], &FILES[..], &["--tui"]].concat(), 0, BOTH),
@@ -144,7 +143,6 @@ fn gone(bench: &Bench, directory: &Path, hang_up: HangUp) -> Result<CaseRow, Str
         // A simulation that did not come to its end has no result.
         ("sim", [&sim[..], &FILES[..]].concat(), 1, BOTH),
         ("sim --tui", [&sim[..], &FILES[..], &["--tui"]].concat(), 1, BOTH),
-        ("reproduce", reproduce.to_vec(), 1, &[]),
         ("emu --tui", [&["emu", "halving", "--tui"], &FILES[..]].concat(), 0, BOTH),
     ];
     for (name, arguments, status, files) in &alone {

@@ -1,17 +1,11 @@
-//! Results of runs, kept on disk: one small file for each run, named by a hash of all that decides
-//! it. Simulations and sweeps keep a run's outcome, experiments the value of each formula.
-//!
-//! The name is made of the code's version, the scenario as it was read and the seed; with formulas
-//! also of the row that they are about. The name of an emulated run has the kernel's release in
-//! place of the code's version, and its file the whole recording. A run that has ended is never
-//! lost, so a stopped command goes on where it was.
+//! Results of runs, kept on disk: one small file for each run, named by a hash of the code's
+//! version, the scenario as it was read and the seed. A run that has ended is never lost, so a
+//! stopped command goes on where it was.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
 use tfrc_scenario::{Scenario, files};
 use tfrc_sim::Seed;
 
@@ -31,33 +25,13 @@ pub fn key(identity: &str, seed: Seed) -> String {
     format!("{identity} outcome {}", seed.0)
 }
 
-/// A directory with what runs gave, and others to look into as well.
+/// A directory with the outcomes of runs, and others to look into as well.
 #[derive(Debug)]
 pub struct Cache {
     own: PathBuf,
     others: Vec<PathBuf>,
     /// Distinguishes temporary files of one process.
     written: AtomicU64,
-}
-
-/// One file.
-#[derive(Debug, Serialize, Deserialize)]
-struct CacheFile {
-    /// Values by formula.
-    values: BTreeMap<String, Option<f64>>,
-    /// A hash of the values, to notice damage.
-    check: String,
-}
-
-/// Result of a cache lookup.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Found {
-    /// The values in the order of the formulas.
-    All(Vec<Option<f64>>),
-    /// A file that cannot be used, and why.
-    Damaged(String),
-    /// Nothing, or not all of it.
-    Nothing,
 }
 
 impl Cache {
@@ -68,38 +42,6 @@ impl Cache {
         Self { own, others, written: AtomicU64::new(0) }
     }
 
-    /// The values of these formulas in the run that `key` determines.
-    pub fn get(&self, key: &str, formulas: &[&str]) -> Found {
-        let name = name(key);
-        let mut damaged = None;
-        for directory in std::iter::once(&self.own).chain(&self.others) {
-            match read(&place(directory, &name)) {
-                Ok(None) => {}
-                Ok(Some(values)) => {
-                    let all = formulas.iter().map(|formula| values.get(*formula).copied());
-                    if let Some(all) = all.collect::<Option<Vec<_>>>() {
-                        return Found::All(all);
-                    }
-                }
-                Err(why) => damaged = Some(why),
-            }
-        }
-        damaged.map_or(Found::Nothing, Found::Damaged)
-    }
-
-    /// Adds values to what is known of the run that `key` determines.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn put(&self, key: &str, new: &[(&str, Option<f64>)]) -> io::Result<()> {
-        let name = name(key);
-        let path = place(&self.own, &name);
-        let mut values = read(&path).ok().flatten().unwrap_or_default();
-        values.extend(new.iter().map(|(formula, value)| ((*formula).to_owned(), *value)));
-        let entry = CacheFile { check: check(&values), values };
-        self.write(&path, &serde_json::json!(entry).to_string())
-    }
-
     /// The text kept for a key, as [`Cache::put_text`] took it.
     ///
     /// # Errors
@@ -108,7 +50,7 @@ impl Cache {
         let name = name(key);
         let mut damaged = None;
         for directory in std::iter::once(&self.own).chain(&self.others) {
-            let path = place(directory, &name).with_extension("run");
+            let path = place(directory, &name);
             let text = match files::read_kept(&path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -125,13 +67,12 @@ impl Cache {
         damaged.map_or(Ok(None), Err)
     }
 
-    /// Keeps a text: the whole answer of a run in real time, which is dear, so that other formulas
-    /// can be computed of it later.
+    /// Keeps a text.
     ///
     /// # Errors
     /// The system's error.
     pub fn put_text(&self, key: &str, text: &str) -> io::Result<()> {
-        let path = place(&self.own, &name(key)).with_extension("run");
+        let path = place(&self.own, &name(key));
         self.write(&path, &format!("{}\n{text}", name(text)))
     }
 
@@ -172,26 +113,7 @@ pub fn of_user(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
 
 fn place(directory: &Path, name: &str) -> PathBuf {
     let (shelf, rest) = name.split_at(2);
-    directory.join(shelf).join(format!("{rest}.json"))
-}
-
-/// The values of a file; `None` if there is none.
-fn read(path: &Path) -> Result<Option<BTreeMap<String, Option<f64>>>, String> {
-    let text = match files::read_kept(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
-    };
-    let damaged = || format!("{} is damaged; its run is done again", path.display());
-    let entry: CacheFile = serde_json::from_str(&text).map_err(|_| damaged())?;
-    if entry.check != check(&entry.values) {
-        return Err(damaged());
-    }
-    Ok(Some(entry.values))
-}
-
-fn check(values: &BTreeMap<String, Option<f64>>) -> String {
-    name(&serde_json::json!(values).to_string())
+    directory.join(shelf).join(format!("{rest}.run"))
 }
 
 /// Fowler-Noll-Vo 1a, 128 bits, in hexadecimal.
@@ -207,21 +129,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_adds_and_merges() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let cache = Cache::new(dir.path().join("a"), Vec::new());
-        assert_eq!(cache.get("k", &["x"]), Found::Nothing);
-        cache.put("k", &[("x", Some(0.1 + 0.2)), ("y", None)]).expect("written");
-        assert_eq!(cache.get("k", &["y", "x"]), Found::All(vec![None, Some(0.1 + 0.2)]));
-        assert_eq!(cache.get("k", &["x", "z"]), Found::Nothing);
-        cache.put("k", &[("z", Some(1.0))]).expect("written");
-        assert_eq!(cache.get("k", &["x", "z"]), Found::All(vec![Some(0.1 + 0.2), Some(1.0)]));
-        assert_eq!(cache.get("other", &["x"]), Found::Nothing);
-        let joined = Cache::new(dir.path().join("b"), vec![dir.path().join("a")]);
-        assert_eq!(joined.get("k", &["z"]), Found::All(vec![Some(1.0)]));
-    }
-
-    #[test]
     fn texts_are_kept_whole() {
         let dir = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(dir.path().join("a"), Vec::new());
@@ -229,7 +136,7 @@ mod tests {
         cache.put_text("k", "{\n}").expect("written");
         let joined = Cache::new(dir.path().join("b"), vec![dir.path().join("a")]);
         assert_eq!(joined.text("k"), Ok(Some("{\n}".to_owned())));
-        let path = place(&dir.path().join("a"), &name("k")).with_extension("run");
+        let path = place(&dir.path().join("a"), &name("k"));
         std::fs::write(&path, "x\n{}").expect("written");
         assert!(joined.text("k").is_err_and(|why| why.contains("damaged")));
     }
@@ -267,16 +174,16 @@ mod tests {
     fn damage_is_noticed() {
         let dir = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(dir.path().to_owned(), Vec::new());
-        cache.put("k", &[("x", Some(5.0))]).expect("written");
+        cache.put_text("k", "5.0").expect("written");
         let path = place(dir.path(), &name("k"));
         let text = std::fs::read_to_string(&path).expect("the file");
         for wrong in [text.replace("5.0", "6.0"), text[..10].to_owned(), String::new()] {
             assert_ne!(wrong, text);
             std::fs::write(&path, wrong).expect("written");
-            assert!(matches!(cache.get("k", &["x"]), Found::Damaged(why) if why.contains("damaged")));
+            assert!(cache.text("k").is_err_and(|why| why.contains("damaged")));
         }
-        cache.put("k", &[("x", Some(5.0))]).expect("written");
-        assert_eq!(cache.get("k", &["x"]), Found::All(vec![Some(5.0)]));
+        cache.put_text("k", "5.0").expect("written");
+        assert_eq!(cache.text("k"), Ok(Some("5.0".to_owned())));
     }
 
     /// A shared folder may hold anything: nothing in it is waited for, or read without end.
@@ -285,34 +192,25 @@ mod tests {
     fn what_is_not_a_file_is_damage() {
         let dir = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(dir.path().to_owned(), Vec::new());
-        cache.put("k", &[("x", Some(5.0))]).expect("written");
         cache.put_text("k", "text").expect("written");
-        for path in [place(dir.path(), &name("k")), place(dir.path(), &name("k")).with_extension("run")] {
-            for thing in ["pipe", "endless", "huge", "folder"] {
-                let _ = std::fs::remove_file(&path);
-                match thing {
-                    "pipe" => {
-                        let made = std::process::Command::new("mkfifo").arg(&path).status();
-                        assert!(made.expect("mkfifo starts").success());
-                    }
-                    "endless" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
-                    "huge" => {
-                        let file = std::fs::File::create(&path).expect("made");
-                        // Holes take no disk.
-                        file.set_len(1 << 40).expect("long");
-                    }
-                    _ => std::fs::create_dir(&path).expect("made"),
+        let path = place(dir.path(), &name("k"));
+        for thing in ["pipe", "endless", "huge", "folder"] {
+            let _ = std::fs::remove_file(&path);
+            match thing {
+                "pipe" => {
+                    let made = std::process::Command::new("mkfifo").arg(&path).status();
+                    assert!(made.expect("mkfifo starts").success());
                 }
-                let refused = match path.extension() {
-                    Some(end) if end == "run" => cache.text("k").expect_err(thing),
-                    _ => match cache.get("k", &["x"]) {
-                        Found::Damaged(why) => why,
-                        found => panic!("{thing}: {found:?}"),
-                    },
-                };
-                assert!(refused.contains("not a file") || refused.contains("MiB"), "{thing}: {refused}");
+                "endless" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
+                "huge" => {
+                    let file = std::fs::File::create(&path).expect("made");
+                    // Holes take no disk.
+                    file.set_len(1 << 40).expect("long");
+                }
+                _ => std::fs::create_dir(&path).expect("made"),
             }
-            std::fs::remove_dir(&path).expect("empty");
+            let refused = cache.text("k").expect_err(thing);
+            assert!(refused.contains("not a file") || refused.contains("MiB"), "{thing}: {refused}");
         }
     }
 

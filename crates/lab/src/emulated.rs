@@ -5,33 +5,13 @@
 //! types cross the boundary of the process as JSON.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::recording::{LinkFlows, Looks, Recording};
-
-/// Runs one job, and returns its answer or the reason why there is none. The command line gives it:
-/// it starts the process.
-pub type Emulator<'e> = dyn Fn(&EmulationJob) -> Result<EmulatedRun, String> + Sync + 'e;
-
-/// The emulated world that a command line offers to experiments.
-pub struct EmulatedWorld<'e> {
-    /// Runs a job.
-    pub emulator: &'e Emulator<'e>,
-    /// The kernel's release: runs of another one are not taken from the cache.
-    pub release: String,
-    /// The commit of the program, if it is known.
-    pub revision: Option<String>,
-}
-
-impl fmt::Debug for EmulatedWorld<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmulatedWorld").field("release", &self.release).finish_non_exhaustive()
-    }
-}
 
 /// One emulated run of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

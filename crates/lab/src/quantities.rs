@@ -1,7 +1,7 @@
 //! The quantities of flows and links: their keys, meanings and where they are found, for results,
-//! means, formulas and the documentation.
+//! means, experiments and the documentation.
 
-use tfrc_sim::link::{FlowStats, LinkStats};
+use tfrc_sim::link::LinkStats;
 
 use crate::LinkOutcome;
 use crate::record::{FlowSummary, RateFactors};
@@ -10,7 +10,7 @@ use crate::recording::FlowCounts;
 /// A quantity of a `T`, such as a flow or a link.
 #[derive(Debug)]
 pub struct Quantity<T: ?Sized> {
-    /// The word in results and in formulas; it ends in the unit, if there is one.
+    /// The word in results and in experiments; it ends in the unit, if there is one.
     pub key: &'static str,
     /// The meaning, for the documentation.
     pub meaning: &'static str,
@@ -87,14 +87,7 @@ fn factors(flow: &FlowSummary) -> Option<RateFactors> {
     flow.against_tcp?.factors
 }
 
-/// True of a quantity for which packets are measured one by one.
-pub(crate) fn is_of_packets(key: &str) -> bool {
-    ["delay_", "queueing_", "jitter_", "complet", "tcp_ratio"]
-        .iter()
-        .any(|beginning| key.starts_with(beginning))
-}
-
-/// The quantities of an emulated TCP flow that only formulas ask for.
+/// The quantities of an emulated TCP flow that only experiments ask for.
 pub const KERNEL_FLOW: [Quantity<FlowSummary>; 3] = [
     quantity("srtt_s", "smoothed round-trip time of the kernel's TCP, mean, seconds; in emulation", |flow| {
         flow.srtt_s
@@ -112,7 +105,7 @@ pub const LINK: [Quantity<LinkOutcome>; 3] = [
     quantity("mean_queue_packets", "mean number of waiting packets", |link| Some(link.mean_queue_packets)),
 ];
 
-/// The quantities of a flow that only formulas ask for.
+/// The quantities of a flow that only experiments ask for.
 pub const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
     quantity("sent_packets", "packets sent", |flow| Some(flow.sent_packets as f64)),
     quantity("sent_bytes", "bytes of data sent", |flow| Some(flow.sent_bytes as f64)),
@@ -131,7 +124,7 @@ pub const FLOW_COUNTS: [Quantity<FlowCounts>; 7] = [
     }),
 ];
 
-/// The quantities of a link that only formulas ask for.
+/// The quantities of a link that only experiments ask for.
 pub const LINK_COUNTS: [Quantity<LinkStats>; 9] = [
     quantity("byte_drop_rate", "share of the arriving bytes that were dropped", |link| {
         let dropped = link.lost.bytes + link.overflowed.bytes + link.corrupted.bytes;
@@ -156,60 +149,9 @@ pub const LINK_COUNTS: [Quantity<LinkStats>; 9] = [
     }),
 ];
 
-/// The quantities of the packets that wait at a link, looked at every 10 ms.
-pub(crate) const QUEUE: [Quantity<[f64]>; 5] = [
-    quantity("queue_stddev", "standard deviation of the number of waiting packets", |queue| {
-        crate::statistics::deviation(queue)
-    }),
-    quantity("queue_max", "most waiting packets", |queue| queue.iter().copied().reduce(f64::max)),
-    quantity("queue_min", "fewest waiting packets", |queue| queue.iter().copied().reduce(f64::min)),
-    quantity("queue_p50", "median of the number of waiting packets", |queue| {
-        crate::statistics::quantile(queue.to_vec(), 0.5)
-    }),
-    quantity("queue_p95", "95th percentile of the number of waiting packets", |queue| {
-        crate::statistics::quantile(queue.to_vec(), 0.95)
-    }),
-];
-
-/// The quantities of the packets of one group of flows at one link.
-pub(crate) const AT_LINK: [Quantity<FlowStats>; 12] = [
-    quantity("arrived_packets", "packets that arrived", |flow| Some(flow.arrivals.packets as f64)),
-    quantity("arrived_bytes", "bytes that arrived", |flow| Some(flow.arrivals.bytes as f64)),
-    quantity("dropped_packets", "packets dropped", |flow| Some(flow.dropped.packets as f64)),
-    quantity("dropped_bytes", "bytes dropped", |flow| Some(flow.dropped.bytes as f64)),
-    quantity("marked_packets", "packets marked", |flow| Some(flow.marked.packets as f64)),
-    quantity("drop_rate", "share of the arriving packets that were dropped", |flow| {
-        Some(flow.dropped.packets as f64 / flow.arrivals.packets as f64)
-    }),
-    quantity("in_profile_packets", "packets of low drop precedence", |flow| {
-        Some(flow.in_profile.packets as f64)
-    }),
-    quantity("in_profile_bytes", "bytes of low drop precedence", |flow| Some(flow.in_profile.bytes as f64)),
-    quantity("in_profile_dropped_packets", "packets of low drop precedence that were dropped", |flow| {
-        Some(flow.in_profile_dropped.packets as f64)
-    }),
-    quantity("in_profile_share", "share of the arriving packets with low drop precedence", |flow| {
-        Some(flow.in_profile.packets as f64 / flow.arrivals.packets as f64)
-    }),
-    quantity(
-        "in_profile_drop_rate",
-        "share of the packets of low drop precedence that were dropped",
-        |flow| Some(flow.in_profile_dropped.packets as f64 / flow.in_profile.packets as f64),
-    ),
-    quantity("out_profile_drop_rate", "share of the other packets that were dropped", |flow| {
-        let dropped = flow.dropped.packets - flow.in_profile_dropped.packets;
-        Some(dropped as f64 / (flow.arrivals.packets - flow.in_profile.packets) as f64)
-    }),
-];
-
 /// The value of the quantity with a key; `None` if the list has no such key.
 pub(crate) fn value<T: ?Sized>(list: &[Quantity<T>], key: &str, of: &T) -> Option<f64> {
     list.iter().find(|quantity| quantity.key == key).and_then(|quantity| (quantity.of)(of))
-}
-
-/// The keys of a list.
-pub(crate) fn keys<T: ?Sized>(list: &[Quantity<T>]) -> impl Iterator<Item = &'static str> + '_ {
-    list.iter().map(|quantity| quantity.key)
 }
 
 #[cfg(test)]
@@ -229,9 +171,6 @@ mod tests {
             rows("flow", &KERNEL_FLOW),
             rows("link", &LINK),
             rows("link", &LINK_COUNTS),
-            rows("link", &QUEUE),
-            rows("at_link", &AT_LINK),
-            rows("theta", &crate::formula::THETA),
         ]
         .concat();
         let page = include_str!("../../../docs/experiments.md");

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use tfrc_lab::formula::{Expression, FUNCTIONS, OfRun};
-use tfrc_lab::recording::{Keep, Looks, Recording};
+use tfrc_lab::recording::{Keep, LOOK, Looks};
+use tfrc_lab::statistics::quantile;
 use tfrc_scenario::Scenario;
 use tfrc_sim::Seed;
 
@@ -88,11 +88,6 @@ fn scenario(network: &Network, bound: &str) -> Scenario {
     Scenario::parse(network.title, &text).map_err(miette::Report::new).unwrap()
 }
 
-fn value(recording: &Recording, formula: &str) -> f64 {
-    let formula = Expression::parse(formula, &FUNCTIONS, &[]).unwrap();
-    formula.value(&OfRun { recording, keys: &[] }).unwrap().unwrap_or(0.0)
-}
-
 /// Means over the seeds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Means {
@@ -111,13 +106,19 @@ fn measured(network: &Network, bound: &str) -> Means {
         scenario.seed = Seed(seed);
         let keep = Keep { looks: Looks::Taken, ..Keep::NOTHING };
         let recording = tfrc_lab::record_until(&scenario, keep, &|| false).unwrap();
-        let ms = |quantile: &str| {
-            value(&recording, &format!("link('path', 'queue_{quantile}')")) * PACKET * 8e3 / network.rate
+        let looks = recording.links[0].queue.values();
+        let before = (recording.from.as_nanos() / LOOK.as_nanos()) as usize;
+        let queue: Vec<f64> = looks.iter().skip(before).flatten().copied().collect();
+        let ms = |share| quantile(queue.clone(), share).unwrap_or(0.0) * PACKET * 8e3 / network.rate;
+        let mbit = |group: &str| {
+            let (_, first, count) = recording.groups.iter().find(|(name, ..)| name == group).expect("a group");
+            let flows = &recording.outcome.flows[*first..first + count];
+            let rates = flows.iter().filter_map(|flow| flow.goodput_bps);
+            rates.sum::<f64>() / *count as f64 / 1e6
         };
-        let mbit = |flow: &str| value(&recording, &format!("flow('{flow}', 'goodput_bps')")) / 1e6;
         let n = SEEDS as f64;
-        means.p50 += ms("p50") / n;
-        means.p95 += ms("p95") / n;
+        means.p50 += ms(0.5) / n;
+        means.p95 += ms(0.95) / n;
         means.tfrc += mbit("tfrc") / n;
         means.tcp += if network.tcps == 0 { 0.0 } else { mbit("tcp") / n };
     }

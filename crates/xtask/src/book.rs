@@ -1,11 +1,10 @@
 //! Rules on the book: every page is in the summary, every link resolves, prose is at most 100
-//! columns wide, every source file and `cargo xtask` command that a page names exists, and pages
-//! of experiments quote what `docs/results.md` has.
+//! columns wide, and every source file and `cargo xtask` command that a page names exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, chores, files, quoted, root};
+use crate::{Outcome, chores, files, root};
 
 /// Columns of a line of prose. Tables, headings and code may be wider.
 const WIDTH: usize = 100;
@@ -23,7 +22,6 @@ pub(crate) fn check() -> Outcome {
         collect(Path::new(folder), &mut pages)?;
     }
     let summary = read(Path::new("docs/SUMMARY.md"))?;
-    let results = read(Path::new("docs/results.md"))?;
     let sources = files::tracked()?;
     let mut complaints = Vec::new();
     for page in &pages {
@@ -36,10 +34,6 @@ pub(crate) fn check() -> Outcome {
             && !summary.contains(&format!("({})", inside.display()))
         {
             found.push((1, "the page is not in docs/SUMMARY.md".to_owned()));
-        }
-        if let Some(id) = page.strip_prefix("experiments").ok().and_then(Path::parent).and_then(Path::to_str)
-        {
-            found.extend(quoted::faults(&results, id, &text).into_iter().map(|why| (1, why)));
         }
         found.sort();
         complaints.extend(found.into_iter().map(|(line, why)| format!("{}:{line}: {why}", page.display())));

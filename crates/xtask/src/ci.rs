@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::units::{self, Units};
 use crate::{
     Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, hostile,
-    instructions, integrations, measure, mutants, packages, python, results, tools,
+    instructions, integrations, measure, mutants, packages, python, tools,
 };
 
 struct CiStep {
@@ -22,7 +22,7 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 22] = [
+const STEPS: [CiStep; 21] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
@@ -70,10 +70,6 @@ const STEPS: [CiStep; 22] = [
     CiStep {
         title: "the emulated world with other people's programs, the short form",
         work: Work::Own("measure emulation --short", || measure::emulation(true)),
-    },
-    CiStep {
-        title: "three experiments of docs/results.md, by the commit's hash",
-        work: Work::Own("results --check-three HEAD", results::check_head),
     },
     CiStep { title: "the C library", work: Work::Own("c-library", c_library::check) },
     CiStep {

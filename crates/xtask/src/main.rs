@@ -14,7 +14,6 @@ mod calls;
 mod ci;
 mod compliance;
 mod dependencies;
-mod fairness;
 mod features;
 mod files;
 mod full;
@@ -26,11 +25,8 @@ mod mutants;
 mod packages;
 mod picture;
 mod python;
-mod quoted;
 mod readme;
-mod references;
 mod release;
-mod results;
 mod speed;
 mod test;
 mod tools;
@@ -153,25 +149,8 @@ enum Chore {
         #[arg(long = "in", value_name = "FOLDER")]
         in_folder: Option<PathBuf>,
     },
-    /// The values of ns-2 that experiments are compared with: writes their ns2.csv, or runs ns-2
-    References(references::Choice),
     /// The release build, and in target/dist what users get: packages, a static program, an image
     Release,
-    /// The map of fairness: writes the tables of docs/fairness.md and docs/fairness-map.svg
-    Fairness {
-        /// Results of `tfrc reproduce --json` of modern/fairness-*, in place of a run
-        #[arg(value_name = "FILE.json")]
-        results: Vec<PathBuf>,
-    },
-    /// Every experiment; writes docs/results.md and docs/peers.md
-    Results {
-        /// Runs three again, chosen by the commit, and compares
-        #[arg(long, value_name = "COMMIT", conflicts_with = "mutations")]
-        check_three: Option<String>,
-        /// Writes docs/mutations.md instead
-        #[arg(long)]
-        mutations: bool,
-    },
     /// Processor time next to peers: a packet-hop (ns-2, a floor), a packet received (`wire`)
     Speed(speed::Choice),
     /// The daily loop: lints and tests, without those that drive browsers and media
@@ -209,7 +188,6 @@ fn run(chore: Chore) -> Outcome {
         Chore::Dependencies { only: Some(DependencyChore::Renew { database }) } => {
             dependencies::renew(&database)
         }
-        Chore::Fairness { results } => fairness::write(&results),
         Chore::Features => features::check(),
         Chore::Files => files::check(),
         Chore::Full { parts } => full::run(&parts),
@@ -226,12 +204,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Readme { built: true, .. } => readme::built(),
         Chore::Readme { in_folder: Some(folder), .. } => readme::run(&readme::Program::In(folder)),
         Chore::Readme { .. } => readme::run(&readme::Program::Installed),
-        Chore::References(choice) => references::run(&choice),
         Chore::Release => release::run(),
-        Chore::Results { mutations: true, .. } => results::mutations(),
-        Chore::Results { check_three: None, .. } => results::write(),
-        Chore::Results { check_three: Some(commit), .. } if commit == "HEAD" => results::check_head(),
-        Chore::Results { check_three: Some(commit), .. } => results::check(&commit),
         Chore::Speed(choice) => speed::run(&choice),
         Chore::Test => test::run(),
         Chore::Tools => tools::check(),

@@ -33,9 +33,6 @@ class TfrcError(Exception):
 class ScenarioError(TfrcError):
     """A scenario that cannot be used."""
 
-class ExperimentError(TfrcError):
-    """An experiment that is not there or cannot be run."""
-
 @final
 class Table:
     """A table: named columns of one length, shared with any library of Arrow's PyCapsule interface."""
@@ -261,15 +258,6 @@ class NativeSimulation:
     @property
     def axes(self) -> list[tuple[str, Optional[str]]]: ...
 
-@final
-class NativeResults:
-    @property
-    def text(self) -> str: ...
-    @property
-    def warnings(self) -> list[str]: ...
-    def svg(self) -> str: ...
-    def write(self, folder: str) -> None: ...
-
 def scenarios() -> list[tuple[str, str, str]]: ...
 def simulate(
     kind: str,
@@ -324,13 +312,4 @@ def assemble(
     runs: int,
     done: list[str],
 ) -> NativeSimulation: ...
-def experiments(folder: Optional[str], wanted: list[str]) -> str: ...
-def reproduce(
-    folder: Optional[str],
-    wanted: list[str],
-    quick: bool,
-    jobs: int,
-    cache: Optional[str],
-    progress: _Tell,
-) -> NativeResults: ...
 def user_cache() -> Optional[str]: ...

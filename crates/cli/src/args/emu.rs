@@ -42,7 +42,7 @@ pub struct EmuArgs {
     /// Capture the packets that join the queue of a link; may be given several times
     #[arg(long, num_args = 2, value_names = ["LINK", "FILE"])]
     pub pcap: Vec<String>,
-    /// Read a job of `tfrc reproduce` from standard input, write its result to standard output
+    /// Read a job of `tfrc-lab` from standard input, write its result to standard output
     #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "first", "pcap", "report", "series"])]
     pub job: bool,
     /// Live view.

@@ -31,7 +31,7 @@ pub use man::ManArgs;
 pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
-pub use reproduce::{ReproduceArgs, WorldArg};
+pub use reproduce::ReproduceArgs;
 pub use scenario::{ScenarioArgs, ScenarioCommand, TraceArgs};
 pub use schema::SchemaArgs;
 pub use send::SendArgs;

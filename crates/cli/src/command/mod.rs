@@ -4,7 +4,6 @@ pub mod completions;
 pub mod demo;
 #[cfg(all(feature = "emu", target_os = "linux"))]
 pub mod emu;
-mod emulator;
 pub mod equation;
 pub mod link;
 pub mod man;

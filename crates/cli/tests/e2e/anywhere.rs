@@ -1,4 +1,4 @@
-//! The program away from its checkout: scenarios and experiments built into it.
+//! The program away from its checkout: scenarios built into it.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,10 +23,6 @@ fn right(command: Command) -> Finished {
     let finished = Program::start(command).end();
     assert!(finished.status.success(), "{}", finished.stderr);
     finished
-}
-
-fn entries(folder: &str) -> usize {
-    std::fs::read_dir(folder).expect(folder).count()
 }
 
 #[test]
@@ -54,25 +50,32 @@ fn scenarios_have_names() {
     assert_eq!(shown.stdout, std::fs::read(ours).expect("there"));
 }
 
+/// Experiments are the Python package's: its program gets the arguments, and ours for emulated runs.
+#[cfg(unix)]
 #[test]
-fn experiments_run_from_anywhere() {
+fn reproduce_is_the_laboratory_or_says_how_to_install_it() {
+    use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
-    let list = right(away(&place, &["reproduce", "list"]));
-    assert!(list.text().contains("sigcomm2000/fig-09"), "{}", list.text());
-    let finished = right(away(&place, &["reproduce", "rfc4828/Table-1", "--quick", "--out", "report"]));
-    assert!(finished.text().contains("rfc4828/table-01"), "{}", finished.text());
-    let cache = place.file("home/.cache/tfrc");
-    assert!(finished.stderr.contains(&format!("results of runs are kept in {cache}")), "{}", finished.stderr);
-    assert!(Path::new(&place.file("work/report/index.html")).exists());
-    assert_eq!(entries(&place.file("temporary")), 0, "nothing is left behind");
-    let refused = Program::start(away(&place, &["reproduce", "figure-99"])).end();
+    let path = place.file("bin");
+    std::fs::create_dir_all(&path).expect("made");
+    let begun = |args: &[&str]| {
+        let mut command = away(&place, args);
+        command.env("PATH", &path);
+        Program::start(command).end()
+    };
+    let refused = begun(&["reproduce", "rfc4828", "--quick"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(refused.stderr.contains("no experiment's id begins with `figure-99`"), "{}", refused.stderr);
-    // A folder that is named wins, and so does one of that name here.
-    let empty = place.file("home");
-    let refused = Program::start(away(&place, &["reproduce", "all", "--experiments", &empty])).end();
-    assert!(refused.stderr.contains("there are no experiments in this directory"), "{}", refused.stderr);
-    std::fs::create_dir(place.file("work/experiments")).expect("made");
-    let refused = Program::start(away(&place, &["reproduce", "all"])).end();
-    assert!(refused.stderr.contains("there are no experiments in this directory"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`tfrc-lab`, which is not installed"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("pip install"), "{}", refused.stderr);
+    let laboratory = place.write("bin/tfrc-lab", "#!/bin/sh\necho \"$TFRC_PROGRAM\" \"$@\"\nexit 3\n");
+    std::fs::set_permissions(laboratory, std::fs::Permissions::from_mode(0o755)).expect("made a program");
+    for (given, passed) in [
+        (&["reproduce", "rfc4828", "--quick", "--help"][..], "tfrc run rfc4828 --quick --help\n"),
+        (&["reproduce", "list", "--json"], "tfrc list --json\n"),
+        (&["reproduce"], "tfrc run\n"),
+    ] {
+        let ran = begun(given);
+        assert_eq!(ran.status.code(), Some(3), "{}", ran.stderr);
+        assert!(ran.text().ends_with(passed), "{}", ran.text());
+    }
 }

@@ -170,28 +170,6 @@ fn a_run_that_is_interrupted_keeps_what_it_measured() {
     assert!(ended.text().contains("tfrc"), "{}", ended.text());
 }
 
-/// The experiment's runs take 1,060 s each: it ends in time only if the runs are stopped.
-#[test]
-fn an_interrupt_of_reproduce_alone_ends_its_runs() {
-    let command = tfrc([
-        "reproduce",
-        "sigcomm2000/fig-16",
-        "--world",
-        "emu",
-        "--no-cache",
-        "--experiments",
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"),
-    ]);
-    let run = Program::start(command);
-    run.wait_for_child();
-    run.signal("INT");
-    let ended = run.end();
-    if ended.text().contains("gives no namespaces") {
-        return skipped(ended.text());
-    }
-    assert!(ended.stderr.contains("the same command goes on from here"), "{}", ended.stderr);
-}
-
 /// Killed as hard as can be, it leaves no process behind.
 #[test]
 fn nothing_is_left_after_a_kill() {

@@ -101,21 +101,6 @@ impl Program {
         }
     }
 
-    /// Waits until it has started a process of its own.
-    pub(crate) fn wait_for_child(&self) {
-        let deadline = std::time::Instant::now() + LIMIT;
-        let tasks = format!("/proc/{}/task", self.child.id());
-        let has_child = || {
-            let tasks = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
-            let mut lists = tasks.filter_map(|task| std::fs::read(task.path().join("children")).ok());
-            lists.any(|list| !list.is_empty())
-        };
-        while !has_child() {
-            assert!(std::time::Instant::now() < deadline, "{} starts no process", self.name);
-            std::thread::yield_now();
-        }
-    }
-
     /// Sends it a signal, such as `INT`.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::e2e::network::{Place, scenario};
+use crate::e2e::network::scenario;
 use crate::e2e::program::{Program, run, tfrc};
 
 fn docs(name: &str) -> PathBuf {
@@ -195,7 +195,6 @@ fn lines(text: &str) -> Vec<Value> {
 #[test]
 fn documents_have_the_form_that_is_documented() {
     let schema = Schema::committed();
-    let place = Place::new();
     let bottleneck = scenario("bottleneck.toml");
     let short = ["--set", "duration=3s", "--set", "warmup=1s"];
     let with = |args: &[&str]| lines(&said(args)).remove(0);
@@ -212,11 +211,6 @@ fn documents_have_the_form_that_is_documented() {
         lines(&stream).iter().filter_map(|line| line["type"].as_str().map(str::to_owned)).collect();
     assert_eq!(kinds.len(), 3, "start, interval and end: {kinds:?}");
     lines(&stream).iter().for_each(|line| schema.check("sim", "json-stream", line));
-    let experiments = scenario("..").join("experiments");
-    let experiments = ["--experiments", experiments.to_str().expect("text"), "--cache", &place.file("cache")];
-    let reproduce = |args: &[&str]| with(&[&["reproduce", "-J"], args, &experiments[..]].concat());
-    schema.check("reproduce list", "json", &reproduce(&["list"]));
-    schema.check("reproduce", "json", &reproduce(&["rfc4828/table-01", "--quick"]));
     for (option, command) in [("--json", "json"), ("--json-stream", "json-stream")] {
         let demo = said(&["demo", "--duration", "2s", option]);
         lines(&demo).iter().for_each(|line| schema.check("demo", command, line));

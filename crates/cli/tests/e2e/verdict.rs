@@ -185,10 +185,4 @@ fn of_commands_that_print_a_result() {
     bytes[middle] ^= 0x10;
     let changed = place.write("changed", bytes);
     all_or_nothing(&Program::start(tfrc(["replay", &changed, "--json"])).end(), 3);
-    let folder = ["reproduce", "rfc4828/table-01", "--no-cache", "--json", "--out"];
-    for (out, status) in [(place.file("page"), 0), (place.write("file", ""), 1)] {
-        let mut command = tfrc(folder);
-        command.arg(out);
-        all_or_nothing(&Program::start(command).end(), status);
-    }
 }

@@ -1,4 +1,4 @@
-//! All that is kept of one run for the formulas of experiments: more than an [`Outcome`]. An
+//! All that is kept of one run for experiments: more than an [`Outcome`]. An
 //! emulated run hands its recording over as JSON ([`crate::emulated`]).
 
 pub(crate) mod against_tcp;
@@ -18,7 +18,6 @@ pub use recorder::{Keep, LinkFlows, Looks, PacketDelays};
 pub use series::Samples;
 
 pub(crate) use recorder::Recorder;
-pub(crate) use series::{equivalence, rate};
 
 /// The time between two looks at states and queues: a queue of some tens of packets at some Mbit/s
 /// fills and drains within this.
@@ -97,25 +96,4 @@ pub struct FlowCounts {
     pub acknowledged_packets: Option<u64>,
     /// Loss events; of a TCP, window reductions.
     pub loss_events: Option<u64>,
-}
-
-/// Returns true if a name in a formula, which may end in `*`, means the flow of this name.
-pub(crate) fn is_meant(name: &str, flow: &str) -> bool {
-    name.strip_suffix('*').map_or(name == flow, |beginning| flow.starts_with(beginning))
-}
-
-impl Recording {
-    /// The flows of a group, the one flow of this name, or for `NAME*` all whose names begin so.
-    /// `None` if there is no such flow.
-    pub(crate) fn members(&self, name: &str) -> Option<Vec<usize>> {
-        let group = self.groups.iter().find(|(group, ..)| group == name);
-        let members: Vec<usize> = match group {
-            Some((_, first, count)) => (*first..first + count).collect(),
-            None => {
-                let flows = self.outcome.flows.iter().enumerate();
-                flows.filter(|(_, flow)| is_meant(name, &flow.id)).map(|(at, _)| at).collect()
-            }
-        };
-        (group.is_some() || !members.is_empty()).then_some(members)
-    }
 }

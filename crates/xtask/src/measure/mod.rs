@@ -1,10 +1,8 @@
-//! Measurements of minutes: `emulation` judges real time against bands, `fixed_points` and
-//! `tcp_alone` write the pages of `docs/models/` that have their names, from an example of the
-//! crate that they are about. Each fails with a sentence for the terminal.
+//! Measurements of minutes: `emulation` judges real time against bands, `fixed_points`
+//! writes the page of `docs/models/` of that name, from an example of the core. Each fails with a sentence for the terminal.
 
 mod emulation;
 mod fixed_points;
-mod tcp_alone;
 
 pub(crate) use emulation::emulation;
 
@@ -24,12 +22,6 @@ pub(crate) enum Measurement {
     },
     /// Every estimator and method for small packets under random loss; writes the page
     FixedPoints,
-    /// Every TCP alone and in fours through one bottleneck, in virtual time; writes the page
-    Tcp {
-        /// Figures that the example of crates/sim has printed before
-        #[arg(long, value_name = "FILE")]
-        figures: Option<String>,
-    },
 }
 
 impl Measurement {
@@ -38,7 +30,6 @@ impl Measurement {
         match self {
             Self::Emulation { short } => emulation(short),
             Self::FixedPoints => fixed_points::fixed_points(PACKETS),
-            Self::Tcp { figures } => tcp_alone::tcp_alone(figures.as_deref()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A job of `tfrc reproduce`: a scenario on standard input, its recording on standard output.
+//! A job of `tfrc-lab`: a scenario on standard input, its recording on standard output.
 
 use std::io::Read;
 
@@ -26,7 +26,7 @@ pub(super) fn run(kernel: KernelThreads) -> Result<(), Failure> {
     let given = std::io::stdin().take(LONGEST).read_to_string(&mut text);
     given.map_err(|error| Failure::io(&"standard input", &error))?;
     let job: EmulationJob = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc reproduce`"))?;
+        .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc-lab`"))?;
     let mut document = Document::new(job.name, job.text).in_folder(job.folder);
     for assignment in job.set {
         document.set(assignment);

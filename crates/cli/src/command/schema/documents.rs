@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use tfrc_lab::batch::Results;
 use tfrc_lab::document::{Several, Single, Versioned};
 use tfrc_lab::record::{Record, SCHEMA_VERSION, Summary};
-use tfrc_reproduce::{ExperimentList, MutationResults};
 use tfrc_scenario::join_lines;
 
 use crate::command::{equation, link, scenario};
@@ -52,9 +51,6 @@ pub(super) fn schema() -> Value {
     all.versioned::<crate::command::emu::EmuDocument>("emu");
     all.versioned::<equation::EquationAnswer>("equation");
     all.versioned::<link::LinkDocument>("link");
-    all.versioned::<tfrc_reproduce::Results>("reproduce");
-    all.versioned::<ExperimentList>("reproduce list");
-    all.versioned::<MutationResults>("reproduce --mutations");
     all.versioned::<scenario::ScenarioList>("scenario list");
     all.versioned::<Single>("sim");
     all.versioned::<Several>("sim, several runs");

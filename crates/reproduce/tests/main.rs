@@ -1,5 +1,0 @@
-//! The integration tests of this crate, as one program: a file of this folder is a module here.
-
-mod emulated_sides;
-mod mutations;
-mod sensitivity;
