@@ -155,4 +155,3 @@ fn scenarios_run() {
     }
     assert!(scenarios > 0);
 }
-

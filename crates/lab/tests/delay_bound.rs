@@ -111,7 +111,8 @@ fn measured(network: &Network, bound: &str) -> Means {
         let queue: Vec<f64> = looks.iter().skip(before).flatten().copied().collect();
         let ms = |share| quantile(queue.clone(), share).unwrap_or(0.0) * PACKET * 8e3 / network.rate;
         let mbit = |group: &str| {
-            let (_, first, count) = recording.groups.iter().find(|(name, ..)| name == group).expect("a group");
+            let (_, first, count) =
+                recording.groups.iter().find(|(name, ..)| name == group).expect("a group");
             let flows = &recording.outcome.flows[*first..first + count];
             let rates = flows.iter().filter_map(|flow| flow.goodput_bps);
             rates.sum::<f64>() / *count as f64 / 1e6

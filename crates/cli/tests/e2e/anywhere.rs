@@ -50,7 +50,7 @@ fn scenarios_have_names() {
     assert_eq!(shown.stdout, std::fs::read(ours).expect("there"));
 }
 
-/// Experiments are the Python package's: its program gets the arguments, and ours for emulated runs.
+/// Experiments are the Python package's: its program gets the arguments, and the name of ours.
 #[cfg(unix)]
 #[test]
 fn reproduce_is_the_laboratory_or_says_how_to_install_it() {

@@ -50,8 +50,8 @@ fn subject() -> Result<String, String> {
     Ok(format!("{:016x}", fnv1a(text.as_bytes())))
 }
 
-/// A manifest without its `[profile]` tables and comments: they say how a package is built, and which
-/// packages there are does not depend on them.
+/// A manifest without its `[profile]` tables and comments: they say how a package is built, not
+/// which packages there are.
 fn without_profiles(manifest: &str) -> String {
     let mut profile = false;
     let kept = manifest.lines().filter(|line| {

@@ -1,5 +1,6 @@
-//! Measurements of minutes: `emulation` judges real time against bands, `fixed_points`
-//! writes the page of `docs/models/` of that name, from an example of the core. Each fails with a sentence for the terminal.
+//! Measurements of minutes: `emulation` judges real time against bands, `fixed_points` writes the
+//! page of `docs/models/` of that name, from an example of the core. Each fails with a sentence
+//! for the terminal.
 
 mod emulation;
 mod fixed_points;
