@@ -130,6 +130,15 @@ def test_a_check_runs_some_again(checkout: Path, capsys: pytest.CaptureFixture[s
     assert publish.sample(pages, "abc") == [], "the nine are one entry"
 
 
+def test_a_picture_next_to_a_readme_is_drawn_anew(checkout: Path) -> None:
+    for id, there in (("p/x", True), ("p/y", False)):
+        picture = checkout / "experiments" / id / "picture.svg"
+        if there:
+            picture.write_text("old", encoding="utf-8")
+        assert lab(checkout, "publish", of(checkout, id, (900.0, 300.0))) == 0
+        assert picture.exists() == there and (not there or "<svg" in picture.read_text(encoding="utf-8"))
+
+
 def test_quick_results_and_strange_ones_are_not_published(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = of(checkout, "p/x", (900.0, 300.0))
     document = json.loads(file.read_text(encoding="utf-8"))
