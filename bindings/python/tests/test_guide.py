@@ -6,6 +6,8 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from tfrc.lab import cli
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ("README.md", "docs/guides/python.md", "docs/guides/own-algorithms.md")
 
@@ -30,3 +32,17 @@ def test_code_of_the_guide_runs(code, tmp_path, monkeypatch):
 def test_each_page_has_code():
     found = [block.id for block in blocks()]
     assert all(any(one.startswith(page) for one in found) for page in PAGES)
+
+
+def test_the_experiment_of_the_guide_runs_from_an_empty_folder(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "docs/guides/experiment.md").read_text(encoding="utf-8")
+
+    def block(language, start=""):
+        return re.search(rf"^```{language}\n({start}.*?)^```$", text, re.M | re.S)[1]
+
+    (tmp_path / "mine").mkdir()
+    for language, name in ("toml", "scenario.toml"), ("csv", "published.csv"), ("py", "experiment.py"):
+        (tmp_path / "mine" / name).write_text(block(language), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["run", "mine", "--no-cache"]) == 0
+    assert capsys.readouterr().out.endswith(block("text", "Agrees"))
