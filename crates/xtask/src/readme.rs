@@ -11,7 +11,7 @@ use crate::{Outcome, cargo, root};
 const INSTALL: &str = "Install";
 /// The headings of commands for an empty folder, and what they print if all went well.
 const DOORS: [(&str, &str); 3] =
-    [("Stream with it", "equal"), ("Build on it", " allowed, p = "), ("Study with it", "rfc4828/table-08")];
+    [("Stream with it", "equal"), ("Build on it", " allowed, p = "), ("Study with it", "goodput")];
 
 /// The program that the commands find.
 #[derive(Debug, Clone, PartialEq, Eq)]
