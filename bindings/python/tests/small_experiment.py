@@ -38,7 +38,8 @@ PUBLISHED = "# made up\nloss,kbps\n1%,900\n5%,300\n"
 
 
 def put(folder: Path, id: str = "p/x", **texts: str) -> Path:
-    """Writes the files of the experiment into a folder of experiments, some of them with other texts."""
+    """Writes the files of the experiment into a folder of experiments, some of them with other
+    texts."""
     at = folder / id
     at.mkdir(parents=True, exist_ok=True)
     files = {"experiment_py": EXPERIMENT, "scenario_toml": SCENARIO, "published_csv": PUBLISHED}
@@ -64,7 +65,8 @@ def runs_of(mean: float, deviation: float, count: int = 10) -> list[float]:
 
 
 def judged(folder: Path, values: tuple[float, float], ns2: Optional[str] = None) -> dict[str, Any]:
-    """The result of `p/x` with ten made-up runs of hardly any scatter: means of `kbps` in its two rows."""
+    """The result of `p/x` with ten made-up runs of hardly any scatter: means of `kbps` in its two
+    rows."""
     if ns2 is not None:
         (folder / "p" / "x" / "ns2.csv").write_text(ns2, encoding="utf-8")
     [experiment] = load(folder)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from small_experiment import EXPERIMENT, load, runs_of
 
-from tfrc.lab import Experiment, Run, SeedRule, cli, judge, library, runner
+from tfrc.lab import Run, SeedRule, cli, judge, library, runner
 from tfrc.lab.experiment import BadExperiment
 from tfrc.lab.figure import Page
 from tfrc.lab.judge import Sample, is_open, is_precise, more_seeds

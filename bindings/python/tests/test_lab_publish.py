@@ -1,4 +1,5 @@
-"""The pages of a checkout: lines of an experiment, renewal in part, READMEs, and what a check finds."""
+"""The pages of a checkout: lines of an experiment, renewal in part, READMEs, and what a check
+finds."""
 
 from __future__ import annotations
 
@@ -17,18 +18,20 @@ README = "# One\n\nText with a `| bar`.\n\n## Set-up\n\nA link\nand a flow.\n\n#
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with the experiments `p/x` and `p/y`, which is printed, and `q/z`, which has ns-2 alone."""
+    """A checkout with the experiments `p/x` and `p/y`, which is printed, and `q/z`, which has ns-2
+    alone."""
     folder = put(tmp_path / "experiments", experiment_py=changed('"T"', '"Odd <b>|a_title"'))
     put(folder, "p/y", experiment_py=changed("runs=10,", "runs=10, must_agree=True,"))
-    beside = changed("runs=10,", 'runs=10, judge="welch",').replace('columns("kbps")', 'columns("kbps", against="ns2")')
+    beside = changed("runs=10,", 'runs=10, judge="welch",').partition("figure.claim")[0]
+    beside = beside.replace('columns("kbps")', 'columns("kbps", against="ns2")').replace('"T"', '"Next to ns-2"')
     seeds = "".join(f"{row},{seed},{900 + seed % 2}\n" for row in ("1%", "5%") for seed in range(10))
     put(
-        folder, "q/z", experiment_py=beside[: beside.index("figure.claim")].replace('"T"', '"Next to ns-2"'),
-        published_csv="loss\n1%\n5%\n", ns2_csv="loss,seed,kbps\n" + seeds,
+        folder, "q/z", experiment_py=beside, published_csv="loss\n1%\n5%\n", ns2_csv="loss,seed,kbps\n" + seeds,
     )  # fmt: skip
     for id in ("p/x", "p/y", "q/z"):
         (folder / id / "README.md").write_text(README, encoding="utf-8")
-    (folder / "p" / "README.md").write_text("# The paper\n\nAbout.\n\n## What was learnt\n\nMuch\nindeed.\n", encoding="utf-8")
+    learnt = "# The paper\n\nAbout.\n\n## What was learnt\n\nMuch\nindeed.\n"
+    (folder / "p" / "README.md").write_text(learnt, encoding="utf-8")
     (folder / "q" / "README.md").write_text("# Another\n", encoding="utf-8")
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -62,29 +65,32 @@ def page(checkout: Path, name: str = "docs/results.md") -> str:
 
 
 def test_the_lines_of_an_experiment_and_its_readme(checkout: Path) -> None:
-    results = [of(checkout, "p/x", (1200.0, 300.0)), of(checkout, "p/y", (900.0, 300.0)), of(checkout, "q/z", (900.5, 1500.0))]
-    assert lab(checkout, "publish", *results) == 0
+    values = {"p/x": (1200.0, 300.0), "p/y": (900.0, 300.0), "q/z": (900.5, 1500.0)}
+    assert lab(checkout, "publish", *(of(checkout, id, some) for id, some in values.items())) == 0
     text = page(checkout)
-    item = "### disagrees * [p/x](../experiments/p/x/README.md) (Odd <b>\\|a\\_title): print: 1 of 2 cells agree, 1 disagree"
+    item = "### disagrees * [p/x](../experiments/p/x/README.md) (Odd <b>\\|a\\_title): print: 1 of 2 cells agree"
     assert item in " ".join(text.split()) and max(map(len, text.partition("## Tally")[0].splitlines())) <= 100
     assert "\n### The paper\n\n* Much indeed.\n" in text
     assert "\n| p | 1/2 | 0/0 | 1 | 0 | 0 | 1 | 0 |\n| all | 1/2 | " in text
     lines = [line for line in text.splitlines() if line.startswith("| [p/x](../experiments/p/x/README.md)")]
     assert lines[0].endswith("| Odd <b>\\|a\\_title | disagrees | - | disagrees | 1/1 |")
-    assert lines[1].endswith("| 1/2 |  | 1.167 over print | 1% kbps: 1.333 over print | 10 | 12.35 |") and len(lines) == 2
+    assert lines[1].endswith("| 1/2 |  | 1.167 over print | 1% kbps: 1.333 over print | 10 | 12.35 |")
+    assert len(lines) == 2
     assert "| [p/y](../experiments/p/y/README.md) * | T | agrees | - | agrees-with-print | 1/1 |" in text
     readme = page(checkout, "experiments/p/x/README.md")
     said = "**Verdict.** Disagrees with the print: 1 of 2 values agree with the print, 1 of 1 claims hold."
     assert readme == README.replace("# One\n", f"# One\n\n{publish.MARKS[0]}\n{said}\n{publish.MARKS[1]}\n")
     peers = page(checkout, "docs/peers.md")
-    assert "| q/z | Next to ns-2 | 2 | 1 | 1 | 0 |" in peers and "## Next to ns-2\n\nA link and a flow.\n\n10 seeds." in peers
-    assert "| 1% | kbps | 900.5 | 900.5 | 1.000 | 0.1 | agrees |" in peers and peers.endswith(f"{publish.BY_HAND}\nOf others.\n")
-    assert "[q/z]" not in text and "1 of 2 values agree with ns-2." in page(checkout, "experiments/q/z/README.md")
+    assert "| q/z | Next to ns-2 | 2 | 1 | 1 | 0 |" in peers
+    assert "## Next to ns-2\n\nA link and a flow.\n\n10 seeds." in peers
+    assert "| 1% | kbps | 900.5 | 900.5 | 1.000 | 0.1 | agrees |" in peers
+    assert peers.endswith(f"{publish.BY_HAND}\nOf others.\n") and "[q/z]" not in text
+    assert "1 of 2 values agree with ns-2." in page(checkout, "experiments/q/z/README.md")
 
 
 def test_results_renew_a_page_in_part(checkout: Path) -> None:
-    all_ = [of(checkout, "p/x", (1200.0, 300.0)), of(checkout, "p/y", (900.0, 300.0)), of(checkout, "q/z", (900.5, 900.5))]
-    assert lab(checkout, "publish", *all_) == 0
+    values = {"p/x": (1200.0, 300.0), "p/y": (900.0, 300.0), "q/z": (900.5, 900.5)}
+    assert lab(checkout, "publish", *(of(checkout, id, some) for id, some in values.items())) == 0
     whole = page(checkout)
     # Without results everything is written as it is.
     assert lab(checkout, "publish") == 0 and page(checkout) == whole and lab(checkout, "check") == 0
@@ -185,14 +191,14 @@ def test_a_page_has_figure_verdict_claims_cells_and_readme_in_this_order(checkou
 
 
 def test_the_index_has_the_figures_by_paper_and_the_claims_that_fail(checkout: Path) -> None:
-    put(checkout / "experiments", experiment_py=changed("(0.1, 0.9)", "(0.1, 0.34)"), published_csv="loss,kbps\n1%,900\n5%,300\n")
-    program = (checkout / "experiments/p/x/experiment.py").read_text(encoding="utf-8")
-    (checkout / "experiments/p/x/experiment.py").write_text(program.replace(', rows=["1%"])\n)', ")\n)"), encoding="utf-8")
+    program = changed("(0.1, 0.9)", "(0.1, 0.34)").replace(', rows=["1%"])\n)', ")\n)")
+    put(checkout / "experiments", experiment_py=program)
     files = browsed(checkout)
     index = files["index.html"]
     assert index.count("<section>") == 2 and index.index("The paper") < index.index('<img src="p-x.svg"')
     failing = "Claims of the print that do not hold"
-    assert failing in index and "p/x: falls" in index.partition(failing)[2] and "p/y: " not in index.partition(failing)[2]
+    table = index.partition(failing)[2]
+    assert "p/x: falls" in table and "p/y: " not in table
     lines = files["p-x.csv"].splitlines()
     assert lines[0].startswith("row,column,published,ns2,measured") and lines[1].startswith("1%,kbps,900.0,,")
 

@@ -32,7 +32,12 @@ columns = [
 ]
 """
 # Prints the number of its last argument, `seed=N`, and those of a list.
-NS = "#!/bin/sh\nfor last; do :; done\nn=${last#seed=}\necho \"$@\" >> calls\nprintf 'R tcp %s00.12345678\\nR at %s,2e2\\n' $n $n >&2\n"
+NS = r"""#!/bin/sh
+for last; do :; done
+n=${last#seed=}
+echo "$@" >> calls
+printf 'R tcp %s00.12345678\nR at %s,2e2\n' $n $n >&2
+"""
 
 
 @pytest.fixture
@@ -58,7 +63,8 @@ def test_missing_runs_are_done_and_tables_are_made_of_them(checkout: Path) -> No
     assert calls.read_text(encoding="utf-8").splitlines() == [
         f"{script} n={n} L=sixteen more=1 seed=1" for n in ("4", "8")
     ]
-    assert cli.main([*command, "mix", "--minutes", "0"]) == 0 and len(calls.read_text(encoding="utf-8").splitlines()) == 2
+    assert cli.main([*command, "mix", "--minutes", "0"]) == 0
+    assert len(calls.read_text(encoding="utf-8").splitlines()) == 2
     for _ in range(2):
         assert cli.main([*command, "mix"]) == 0
     lines = (checkout / "testdata/mix.csv").read_text(encoding="utf-8").splitlines()
@@ -102,7 +108,8 @@ def test_loss_events_after_a_time_are_counted() -> None:
 
 
 def test_digits_and_counts() -> None:
-    assert [digits(x, 4) for x in (1961.21, 0.005922, 0.0, 12.0, 0.5, 123456.0)] == ["1961", "0.005922", "0", "12", "0.5", "123456"]
+    written = [digits(x, 4) for x in (1961.21, 0.005922, 0.0, 12.0, 0.5, 123456.0)]
+    assert written == ["1961", "0.005922", "0", "12", "0.5", "123456"]
     assert counted([("4", 30), ("8", 30), ("16", 0)]) == "30"
     assert counted([("4", 10), ("4", 10), ("8", 5), ("9", 10)]) == "10 (4, 9); 5 (8)"
 

@@ -1,21 +1,20 @@
-"""How experiments are run: sharing, going on, seeds, profiles, the emulated world, and what runs anew."""
+"""How experiments are run: sharing, going on, seeds, profiles, the emulated world, and what runs
+anew."""
 
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from small_experiment import EXPERIMENT, PUBLISHED, SCENARIO, changed, load, put, runs_of
+from small_experiment import EXPERIMENT, SCENARIO, changed, load, put, runs_of
 
 from tfrc import _native
 from tfrc.lab import cli, emulated, library, runner
 from tfrc.lab.experiment import BadExperiment
 from tfrc.lab.judge import Measured, Sample, judge
-from tfrc.lab.recording import Recording
 
 
 @pytest.fixture
@@ -126,7 +125,8 @@ def test_seeds_must_not_matter_where_they_are_said_not_to(folder: Path) -> None:
         return found
 
     assert word(SCENARIO) == "undetermined"
-    fixed = SCENARIO.replace("uniform 0s 1s", "0s").replace('loss = "1%"', 'loss = { periodic = [{ at = "0s", every = 100 }] }')
+    loss = '{ periodic = [{ at = "0s", every = 100 }] }'
+    fixed = SCENARIO.replace("uniform 0s 1s", "0s").replace('loss = "1%"', f"loss = {loss}")
     text = changed('{"loss": ["link.path.loss"]}', '{"loss": []}').replace("runs=10", "deterministic=True")
     put(folder, experiment_py=text, scenario_toml=fixed)
     assert runner.run(load(folder), jobs=1)["experiments"][0]["cells"][0]["verdict"] != "undetermined"
@@ -168,10 +168,12 @@ def test_a_paper_fixes_seeds_and_revision(folder: Path) -> None:
     assert sum(point.seeds for point in runner.plan(load(folder)[0], quick=False)) == 2 * 10 + 2 * 2 + 3
     fixed = changed('Paper("S")', 'Paper("S", revision="sigcomm2000")')
     put(folder, experiment_py=fixed)
-    with pytest.raises(BadExperiment, match="run one, row 1%: flow one runs revision rfc5348; the paper's is sigcomm2000"):
+    says = "run one, row 1%: flow one runs revision rfc5348; the paper's is sigcomm2000"
+    with pytest.raises(BadExperiment, match=says):
         list(runner.plan(load(folder)[0], quick=False))
     # The rfc profile is free.
-    put(folder, experiment_py=fixed.replace("keys=", 'profiles={"as-published": ["flow.one.tfrc.revision=sigcomm2000"]}, keys='))
+    profile = '{"as-published": ["flow.one.tfrc.revision=sigcomm2000"]}'
+    put(folder, experiment_py=fixed.replace("keys=", f"profiles={profile}, keys="))
     assert list(runner.plan(load(folder)[0], quick=False))
 
 
@@ -179,11 +181,13 @@ EMULATED = "from tfrc.lab import Emulation\nfigure.emulation = Emulation(runs=2,
 
 
 class Emulator:
-    """A made-up `tfrc emu`: virtual time gives the answers, `invalid` says of which tries they are far from
-    the network."""
+    """A made-up `tfrc emu`: virtual time gives the answers, `invalid` says of which tries they are
+    far from the network."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.program, self.jobs, self.invalid = folder / "emulator", [], lambda job, _: False  # type: ignore[var-annotated]
+        self.program = folder / "emulator"
+        self.jobs: list[dict[str, Any]] = []
+        self.invalid: Callable[[dict[str, Any], int], bool] = lambda job, tries: False
         self.calls = folder / "calls"
         self.program.write_text(f"#!/bin/sh\necho >> {self.calls}\ncat\n", encoding="utf-8")
         self.program.chmod(0o755)

@@ -39,8 +39,8 @@ pre { overflow-x: auto; font-size: .85rem; } .hint { color: GrayText; font-size:
 .gallery .figure { max-height: 16rem; overflow: hidden; }
 """
 WORDS = {
-    "agrees-with-print": "✓ agrees with print", "agrees-with-ns2": "≈ agrees with ns-2", "disagrees": "✗ disagrees",
-    "undetermined": "? undetermined", "uninformative": "· says nothing", "not-run": "– not run", "-": "",
+    "agrees-with-print": "✓ agrees with print", "agrees-with-ns2": "≈ agrees with ns-2",
+    "disagrees": "✗ disagrees", "undetermined": "? undetermined", "uninformative": "· says nothing", "not-run": "– not run", "-": "",
 }  # fmt: skip
 HOLDS = {True: ("holds", "✓ holds"), False: ("fails", "✗ fails"), None: ("undetermined", "? open")}
 
@@ -48,25 +48,30 @@ HOLDS = {True: ("holds", "✓ holds"), False: ("fails", "✗ fails"), None: ("un
 def write(
     experiments: Sequence[Experiment], results: dict[str, Any], folder: Path, store: Optional[Store] = None
 ) -> None:
-    """Writes `index.html` and `results.json`, and of each experiment a page, a figure and its cells as CSV."""
+    """Writes `index.html` and `results.json`, and of each experiment a page, a figure and its cells
+    as CSV."""
     from pandas import DataFrame
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    about = f"Code version {results['code_version']}" + (", quick form: too few runs for verdicts" if results["quick"] else "")
+    about = f"Code version {results['code_version']}"
+    about += ", quick form: too few runs for verdicts" if results["quick"] else ""
     drawn = []
     for experiment, result in zip(experiments, results["experiments"]):
         name = experiment.id.replace("/", "-")
-        image = figure.of(experiment, result, store)
-        if image is not None:
-            (folder / f"{name}.svg").write_text(figure.svg(image), encoding="utf-8")
-        drawn.append(f'<div class="figure"><img src="{name}.svg" alt="{_text(experiment.title)}"></div>' if image else "")
+        drawing = figure.of(experiment, result, store)
+        if drawing is not None:
+            (folder / f"{name}.svg").write_text(figure.svg(drawing), encoding="utf-8")
+        image = f'<div class="figure"><img src="{name}.svg" alt="{_text(experiment.title)}"></div>'
+        drawn.append(image if drawing else "")
         (folder / f"{name}.html").write_text(_page(experiment, result, drawn[-1], about), encoding="utf-8")
         DataFrame(result["cells"]).to_csv(folder / f"{name}.csv", index=False)
     (folder / "index.html").write_text(_index(experiments, results["experiments"], drawn, about), encoding="utf-8")
 
 
-def _index(experiments: Sequence[Experiment], results: Sequence[dict[str, Any]], drawn: Sequence[str], about: str) -> str:
+def _index(
+    experiments: Sequence[Experiment], results: Sequence[dict[str, Any]], drawn: Sequence[str], about: str
+) -> str:
     """The figures of each paper, then the claims of the prints that do not hold."""
     count = Counter(one["verdict"] for one in results)
     tally = ", ".join(f"{count[word]} {word}" for word in text.VERDICTS if count[word])
@@ -85,7 +90,8 @@ def _index(experiments: Sequence[Experiment], results: Sequence[dict[str, Any]],
         if claim["holds"] is False and claim["holds_in_source"] is not False
     ]
     if failing:
-        parts.append(f"<h2>Claims of the print that do not hold</h2>{_claims([one for _, one in failing], dict(enumerate(id for id, _ in failing)))}")
+        table = _claims([claim for _, claim in failing], [id for id, _ in failing])
+        parts.append(f"<h2>Claims of the print that do not hold</h2>{table}")
     return _frame("Experiments", "".join(parts))
 
 
@@ -93,8 +99,10 @@ def _page(experiment: Experiment, result: dict[str, Any], image: str, about: str
     name, alias = experiment.id.replace("/", "-"), library.conference(experiment.source)
     parts = [f"<p><a href='index.html'>Experiments</a></p><h1>{_text(experiment.title)}</h1>{image}", _verdict(result)]
     names = experiment.id + (f" = {alias}" if alias else "")
-    parts.append(f'<p class="hint">{_text(names)}, {_text(experiment.source)}. {about}. At most {result["runs"]} seeds. ')
-    parts.append(f'<a href="{name}.svg">Figure</a>, <a href="{name}.csv">values</a>, <a href="results.json">all results</a>.</p>')
+    more = f"{_text(names)}, {_text(experiment.source)}. {about}. At most {result['runs']} seeds."
+    files = {f"{name}.svg": "Figure", f"{name}.csv": "values", "results.json": "all results"}
+    links = ", ".join(f'<a href="{file}">{word}</a>' for file, word in files.items())
+    parts.append(f'<p class="hint">{more} {links}.</p>')
     if experiment.emulated is not None:
         words = f"Emulated on {experiment.emulated.words}: {emulated.worst(experiment.emulated)}."
         parts.append(f'<p class="hint">{_text(words)}</p>')
@@ -115,7 +123,7 @@ def _verdict(result: dict[str, Any]) -> str:
     return f'<p class="{result["verdict"]}"><strong>{_text(text.sentence(result))}</strong></p>'
 
 
-def _claims(claims: Sequence[dict[str, Any]], of: Optional[dict[int, str]] = None) -> str:
+def _claims(claims: Sequence[dict[str, Any]], of: Sequence[str] = ()) -> str:
     heads = ["verdict", "claim", "here", "wanted", "print", "ns-2", "emulated"]
     rows, classes = [], []
     for place, one in enumerate(claims):

@@ -1,8 +1,8 @@
-"""The pages of the repository: `docs/results.md`, `docs/peers.md`, and the verdict in the README of each
-experiment, between marks.
+"""The pages of the repository: `docs/results.md`, `docs/peers.md`, and the verdict in the README of
+each experiment, between marks.
 
-What stands there of an experiment depends on that experiment alone. Results therefore renew a page in
-part: what was not run stays as it was written, and READMEs and tallies are made from the pages.
+A line depends on one experiment alone. Results therefore renew a page in part: lines of experiments
+that were not run stay as they were, and READMEs and tallies are made from the pages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BY_HAND = "\n## Suites of other projects\n"
 # Emulated cells of an experiment that are listed; of more its page has them.
 MOST_LINES = 60
 # Experiments that a check runs again, and the most million packet hops of one.
-SAMPLED, MOST_HOPS = 3, 300.0
+SAMPLED, MOST_HOPS = 3, 40.0
 
 HEAD = """\
 # Results
@@ -101,8 +101,8 @@ without randomness are compared as counts that grow with time, which agree withi
 
 @dataclass
 class Entry:
-    """What stands of an experiment in results.md: an item of the findings, lines of three tables, its
-    emulated cells, and the commit since which it should be run again."""
+    """The part of results.md that an experiment has: an item of the findings, lines of three tables,
+    its emulated cells, and the commit since which it should be run again."""
 
     finding: str = ""
     verdict: str = ""
@@ -118,7 +118,7 @@ class Entry:
 
 @dataclass
 class Peer:
-    """What stands of an experiment in peers.md: a line of the table, and its part."""
+    """The part of peers.md that an experiment has: a line of the table, and a section."""
 
     line: str = ""
     part: str = ""
@@ -168,8 +168,8 @@ class Pages:
         return cls(experiments, left, compared, BY_HAND + by_hand if by_hand else "", docs)
 
     def renew(self, results: Iterable[dict[str, Any]], changed_by: Optional[str] = None) -> None:
-        """Takes new results. With a commit that changed what runs give, the experiments that are not
-        among them are marked as of before it."""
+        """Takes new results. With a commit that changed what runs give, the experiments that are
+        not among them are marked as of before it."""
         known, renewed = {one.id: one for one in self.experiments}, set()
         for result in results:
             experiment = known.get(result["id"])
@@ -291,7 +291,7 @@ def pictures(experiments: Sequence[Experiment], results: Iterable[dict[str, Any]
 
 
 def entry(experiment: Experiment, e: Mapping[str, Any]) -> Entry:
-    """What results.md has of these results."""
+    """The part of results.md that these results make."""
     name = f"[{e['id']}](../experiments/{e['id']}/README.md)" + (" *" if e["must_agree"] else "")
     title, tally, found = plain(e["title"]), e["tally"], Entry()
     if e["verdict"] != "agrees-with-print":
@@ -342,7 +342,7 @@ def _emulation(experiment: Experiment, e: Mapping[str, Any], name: str) -> tuple
 
 
 def peer(experiment: Experiment, e: Mapping[str, Any]) -> Peer:
-    """What peers.md has of these results."""
+    """The part of peers.md that these results make."""
     count = e["tally"]["ns2"]
     line = _line(e["id"], e["title"], *map(str, (sum(count.values()), *count.values())))
     readme = _parts(_text(experiment.folder / "README.md"), "## ")

@@ -1,7 +1,7 @@
 """The values of ns-2 that experiments are compared with.
 
-`experiments/ns2/scripts/references.toml` has the runs of ns-2, which scripts with which arguments and
-seeds, and the tables that are made of them. Each run is a line of a file in `testdata/`; each
+`experiments/ns2/scripts/references.toml` has the runs of ns-2, which scripts with which arguments
+and seeds, and the tables that are made of them. Each run is a line of a file in `testdata/`; each
 `ns2.csv` has means and half the widths of their 95 % intervals.
 """
 
@@ -50,8 +50,9 @@ class References:
     def fill(
         self, name: str, *, most: Optional[int] = None, minutes: float = math.inf, only: Optional[Keys] = None
     ) -> int:
-        """Does the runs of a set that are missing, all rows of a seed before those of the next; how many.
-        None has a seed above `most`, other keys than `only`, or begins later than `minutes` from now."""
+        """Does the runs of a set that are missing, all rows of a seed before those of the next; how
+        many. None has a seed above `most`, other keys than `only`, or begins later than `minutes`
+        from now."""
         runs, end, count = self._set(name), time.monotonic() + minutes * 60.0, 0
         done = {tuple(one[key] for key in [*runs["keys"], "seed"]) for one in self.read(name)}
         path = self._root / runs["file"]
@@ -138,9 +139,9 @@ class References:
 
 
 def losses(printed: str, start: float) -> dict[str, float]:
-    """Statistics of the loss intervals of a TFRC flow of ns-2 that closed after a time, from what its
-    receiver prints at each report (`printLoss_`): `p` is one over their mean, `p_hat` the mean of the loss
-    event rate at the reports that a loss event caused. Nothing for fewer than two."""
+    """Statistics of the loss intervals of a TFRC flow of ns-2 that closed after a time, from what
+    its receiver prints at each report (`printLoss_`): `p` is one over their mean, `p_hat` the mean
+    of the loss event rate at the reports that a loss event caused. Nothing for fewer than two."""
     rate, before = math.nan, None
     intervals: list[float] = []
     rates: list[float] = []
@@ -172,7 +173,8 @@ def digits(x: float, count: int) -> str:
 
 
 def counted(seeds: Sequence[tuple[str, int]]) -> str:
-    """The number of seeds: one, or each with the first keys of its rows. Rows without any are left out."""
+    """The number of seeds: one, or each with the first keys of its rows. Rows without any are left
+    out."""
     groups: dict[int, dict[str, None]] = {}
     for row, count in seeds:
         if count:

@@ -89,8 +89,8 @@ def run(
     tell: Optional[Callable[[int, int], None]] = None,
     changes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Runs experiments in virtual time and judges them: the document of their results. `changes` are
-    made to every scenario, after all others."""
+    """Runs experiments in virtual time and judges them: the document of their results. `changes`
+    are made to every scenario, after all others."""
     points = [point for one in experiments if one.world == "sim" for point in plan(one, quick, changes)]
     store, done = Store(cache), 0
     while tasks := _tasks(points):
@@ -169,8 +169,8 @@ def places(
     only: Optional[Sequence[str]],
     without: Sequence[str] = (),
 ) -> Iterator[tuple[Row, RunPlan, list[Column]]]:
-    """The rows that are in all of these lists (None for every row) but not in `without`, with the runs
-    `only`, all for None, and the columns that each measures there."""
+    """The rows that are in all of these lists (None for every row) but not in `without`, with the
+    runs `only`, all for None, and the columns that each measures there."""
     wanted = [experiment.row_names(some) or [] for some in rows if some is not None]
     left = experiment.row_names(without) or []
     for row in experiment.published.rows:

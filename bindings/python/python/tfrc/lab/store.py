@@ -1,4 +1,4 @@
-"""Runs that were done, kept whole: what is measured of them or drawn may change, and nothing runs anew."""
+"""Runs that were done, kept whole: measures and figures may change, and nothing runs anew."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do: a scenario with changes, the number of the run, and what is kept of it beyond the
-    rest. `key` is all that determines the run."""
+    """A run to do: a scenario with changes, the number of the run, and what is kept of it beyond
+    the rest. `key` is all that determines the run."""
 
     key: str
     scenario: str
@@ -63,7 +63,7 @@ class Store:
             self._write(task.key, recording.pack())
 
     def series(self, scenario: str, changes: Sequence[str], seed: Optional[int], interval: float) -> Series:
-        """One run of a scenario in stretches of `interval` seconds; with its own seed if none is given."""
+        """One run of a scenario in stretches of `interval` seconds; without `seed`, with its own."""
         import pyarrow as pa
         import pyarrow.parquet as parquet
 
@@ -97,7 +97,7 @@ class Store:
 
 
 class Computation:
-    """What a computation runs: from which store, and how many packet hops it took."""
+    """The runs of a computation: the store that they are from, and their packet hops."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.packet_hops = store, 0

@@ -46,8 +46,8 @@ def sentence(result: dict[str, Any]) -> str:
 def verdict(
     word: str, of: Mapping[str, Optional[str]], counts: Mapping[str, tuple[int, int]], enough: float = 0.9
 ) -> str:
-    """A sentence of the verdicts on `print` and `ns2` and of the counts: values that agree with each, and
-    `claims` that hold, of all. The reference that decides stands first."""
+    """A sentence of the verdicts on `print` and `ns2` and of the counts: values that agree with
+    each, and `claims` that hold, of all. The reference that decides stands first."""
     names = {"print": "the print", "ns2": "ns-2"}
     verbs = {"agrees": "agrees with", "disagrees": "disagrees with", "undetermined": "is open against"}
     parts = {}
@@ -78,7 +78,8 @@ def _share(some: int, of: int) -> str:
 
 
 def cells(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the table of cells; the verdict stands first, in view on a narrow screen."""
+    """Heads and rows of the table of cells; the verdict stands first, in view on a narrow
+    screen."""
     emulated = any("emulated" in cell for cell in result["cells"])
     both = any(cell["verdict_ns2"] for cell in result["cells"])
     heads = ["verdict", "row", "column", "measured", "± 95 %", "published", "ns-2", "ratio", "rfc", "seeds"]
