@@ -127,12 +127,12 @@ def streamed(given, source, encoder, way, path, folder):
 
 def by_segments(given, source, entrance, way, folder):
     """The sender, and the encoder that feeds it."""
-    lines, told = os.pipe()
+    lines, rates = os.pipe()
     send = [given.tfrc, "send", entrance, "-f", "-", "--deadline", "500ms", "--json-stream",
-            "--rate-out", str(told)]
+            "--rate-out", str(rates)]
     sender = subprocess.Popen(send, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=(folder / "send.log").open("w"), text=True, pass_fds=[told])
-    os.close(told)
+                              stderr=(folder / "send.log").open("w"), text=True, pass_fds=[rates])
+    os.close(rates)
     follow = ["--fixed", str(FIXED)] if way == "fixed" else ["--rate", f"/dev/fd/{lines}"]
     with (folder / "encoder.log").open("w") as log:
         encode = subprocess.Popen([sys.executable, HERE / "segments.py", source, *follow],
@@ -212,8 +212,8 @@ def counts(records, halved):
 
 def bitrates(log):
     """The bitrates that the encoder had, in bit/s."""
-    told = [int(line.split()[2]) for line in log.read_text().splitlines() if line.endswith("bit/s")]
-    return {"first_bps": told[0], "lowest_bps": min(told), "last_bps": told[-1]}
+    rates = [int(line.split()[2]) for line in log.read_text().splitlines() if line.endswith("bit/s")]
+    return {"first_bps": rates[0], "lowest_bps": min(rates), "last_bps": rates[-1]}
 
 
 def seen(source, folder, seconds):

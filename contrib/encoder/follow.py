@@ -10,7 +10,7 @@ class Follower:
     `lines` has the allowed rate in bit/s of data, a line for each change. The headroom is for the
     container (MPEG-TS adds 5 to 10 %), for pictures that are larger than the mean, and for the next
     fall of the rate. The rate of a sender with headroom grows far beyond the path's before a loss
-    tells it better: `rise` keeps the encoder from running into that. `aside` is the part of the
+    corrects it: `rise` keeps the encoder from running into that. `aside` is the part of the
     rate, in bit/s, that other data has, such as sound.
     """
 
@@ -18,7 +18,7 @@ class Follower:
         self.least, self.most, self.aside = least, most, 0
         self.headroom, self.rise = headroom, rise
         self.allowed = None
-        self.told = threading.Event()
+        self.known = threading.Event()
         self.ended = threading.Event()
         self.last = None
         threading.Thread(target=self._read, args=[lines], daemon=True).start()
@@ -26,13 +26,13 @@ class Follower:
     def _read(self, lines):
         for line in lines:
             self.allowed = int(line)
-            self.told.set()
+            self.known.set()
         self.ended.set()
-        self.told.set()
+        self.known.set()
 
     def bitrate(self):
         """The bitrate for now, in bit/s. Waits for the first line; the least without one."""
-        self.told.wait()
+        self.known.wait()
         now = time.monotonic()
         wanted = self.headroom * (self.allowed or 0) - self.aside
         if self.last is not None:

@@ -17,7 +17,7 @@ PAPER = Paper(
     # before any result with it was seen. `open_*`, fixed before any result with it was seen: 1000 seeds where
     # they cost a minute or two of a processor, which are the experiments whose runs take well below a second.
     seeds=SeedRule(least=20, most=400, hops=12e9, part=3, open_seeds=1000, open_hops=1e9),
-    # TR-00-003 §3: the report simulates its own TFRC; ns-2.35's is shown beside it as a variant.
+    # TR-00-003 §3: the report simulates its own TFRC; ns-2.35's is a variant.
     revision="sigcomm2000",
 )
 SCRIPT = "the authors' ns-2 script (icir.org/tfrc/sims.html)"
@@ -155,7 +155,7 @@ sources = partial(
 )
 SCALES = (0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 20, 30, 40, 50, 60, 70, 80, 100)
 
-# Figures 16 and 17: the report's algorithm in a DCCP endpoint beside the kernel's Reno with selective
+# Figures 16 and 17: the report's algorithm in a DCCP endpoint alongside the kernel's Reno with selective
 # acknowledgements. The row of Solaris is not run: its TCP is not to be had.
 PATHS = {
     "UCL": "UCL/*",

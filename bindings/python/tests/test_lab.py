@@ -146,7 +146,7 @@ def test_measures_of_a_run_by_hand() -> None:
     assert run.spread("pair", "goodput_bps") == 0.5 and run.link("path", "utilization") == 0.5
     assert run.rate("pair-1", 0.0, 0.2) == 400.0 and run.goodput("pair", 0.2, 0.4) == pytest.approx(400.0)
     assert run.active("pair", 0.3, 0.5) == 1.0 and run.end("pair") == pytest.approx(0.35)
-    # 5 beside 10, 5 beside 0, and two stretches in which nobody sends.
+    # 5 and 10, 5 and 0, and two stretches in which nobody sends.
     assert run.equivalence("pair-1", "pair-2", 0.1) == 0.25
     assert run.cov("pair-1", 0.2) == 1.0 and run.number("loss") == 0.01
     theta = run.thetas("pair")
@@ -163,7 +163,7 @@ def test_measures_of_a_run_by_hand() -> None:
 
 def test_the_same_whatever_the_threads_and_the_cache(folder: Path) -> None:
     done = []
-    whole = runner.run(load(folder), jobs=1, tell=lambda n, _: done.append(n))
+    whole = runner.run(load(folder), jobs=1, report=lambda n, _: done.append(n))
     # Two rows of ten runs, and a variant of three. The rfc profile is alike here and shares them.
     assert len(done) == 23
     cache = folder / "cache"

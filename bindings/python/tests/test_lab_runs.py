@@ -104,7 +104,7 @@ def test_an_interrupted_run_goes_on_where_it_was(folder: Path, native_runs: list
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner.run(load(folder), jobs=1, cache=cache, tell=interrupt)
+        runner.run(load(folder), jobs=1, cache=cache, report=interrupt)
     kept = [path for path in cache.rglob("*") if path.is_file()]
     assert len(kept) == 5 and not any(path.suffix == ".part" for path in kept)
     native_runs.clear()

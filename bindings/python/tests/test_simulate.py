@@ -180,10 +180,10 @@ def test_an_interval_is_above_zero():
 def test_progress_is_told_and_its_failure_ends_the_runs():
     from tfrc import _native
 
-    told = []
-    _native.simulate("text", TEXT, [], None, 2, 1, None, lambda done, total: told.append((done, total)))
-    assert told[-1] == (20.0, 20.0)
-    assert all(0 <= done <= total for done, total in told)
+    reported = []
+    _native.simulate("text", TEXT, [], None, 2, 1, None, lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (20.0, 20.0)
+    assert all(0 <= done <= total for done, total in reported)
 
     def broken(done, total):
         raise RuntimeError("enough")
@@ -204,11 +204,11 @@ LONG = """
 import threading
 from tfrc import _native
 
-told = []
+reported = []
 
 def progress(done, total):
-    if done > 0 and not told:
-        told.append(done)
+    if done > 0 and not reported:
+        reported.append(done)
         print("running", flush=True)
 
 changes = ["duration=1000000s", "max_memory=64GiB"]

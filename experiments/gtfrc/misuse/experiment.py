@@ -38,7 +38,7 @@ figure.columns("flow_1_average_Kbps", "flow_2_average_Kbps", run="cheat")
 figure.columns("flow_1_last_50s_Kbps", "flow_2_last_50s_Kbps", run="cheat")
 figure.columns("flow_2_in_profile", run="cheat", band="share")
 figure.columns("flow_2_lost_out", run="cheat", band="drop")
-# A rate: a hundredth beside it would be many times the reference.
+# A rate: a hundredth more would be many times the reference.
 figure.columns("flow_1_lost_in", "flow_2_lost_in", run="cheat", band="rate")
 figure.columns("honest_flow_1_average_Kbps", run="honest")
 figure.columns("honest_flow_1_last_50s_Kbps", "honest_flow_2_last_50s_Kbps", run="honest")

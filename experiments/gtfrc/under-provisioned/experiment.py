@@ -11,7 +11,7 @@ figure = Experiment(
     quick=Quick(4),
 )
 promised = guarantees("900kbit/s", "600kbit/s")
-# Keeping g without a circuit breaker; `breaker` has the one that is on by default beside a guarantee.
+# Keeping g without a circuit breaker; `breaker` has the one that is on by default with a guarantee.
 for kind, changes in {
     "keep": [*promised, "flow.*.tfrc.circuit_breaker=off"],
     "threshold": [*promised, "flow.*.guarantee_threshold=2"],

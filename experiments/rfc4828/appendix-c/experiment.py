@@ -65,7 +65,7 @@ for queue in ("red", "tail"):
 
 # The sentence is about "environments where there are many packet drops in a single loss event, and loss
 # events switch from short to long and vice versa", so the claims are about queues. The columns with
-# independent losses stand beside.
+# independent losses are printed with them.
 VARIATIONS = {
     "interval_variation": "the estimate of the loss interval, 1/p",
     "cov_5s": "the rate over 5 s",

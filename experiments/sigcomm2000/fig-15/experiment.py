@@ -10,7 +10,7 @@ figure = Experiment(
     world="emu",
     keys={"case": []},
     profiles=ONE_FLOW,
-    # The report's algorithm in a DCCP endpoint beside the kernel's Reno with selective acknowledgements.
+    # The report's algorithm in a DCCP endpoint alongside the kernel's Reno with selective acknowledgements.
     emulation=Emulation(runs=3, profile="as-published", quick=Quick(1, ["duration=30s", "warmup=10s"])),
 )
 

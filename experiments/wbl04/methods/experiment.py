@@ -35,7 +35,7 @@ for name, loss in LOSSES.items():
 
     table.columns(name, run=name, rows=["*"])
 
-# Small packets beside TCP through one queue.
+# Small packets and TCP through one queue.
 RED_BYTES = "{ red = { limit = '100p', min = 10, max = 40, mode = 'byte', mean_packet = '1500B' } }"
 METHODS = ["own", "unbiasing", "virtual-packets", "virtual-packets-byte-mode", "random-sampling"]
 METHODS += ["lip-scaling", "drop-rate", "tfrc-sp"]

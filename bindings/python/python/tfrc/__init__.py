@@ -18,7 +18,7 @@ from ._native import (
     TfrcError,
     __version__,
 )
-from ._own import Controller, Queue
+from ._custom import Controller, Queue
 from ._simulation import BuiltInScenario, Simulation, scenarios, simulate
 from ._sweep import sweep
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from ._own import Controller, Queue
+from ._custom import Controller, Queue
 
 __version__: str
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._native import Table
 
-# Curves that colours and a legend still tell apart.
+# Curves that colours and a legend still distinguish.
 MOST_CURVES = 10
 # An axis whose greatest value is this many times its least is logarithmic.
 LOGARITHMIC = 20.0

@@ -29,12 +29,12 @@ def bar(wanted: Progress, unit: str) -> Iterator[Optional[Callable[[float, float
         return
     shown = make(total=0, unit=unit, delay=DELAY, leave=False)
 
-    def tell(done: float, total: float) -> None:
+    def report(done: float, total: float) -> None:
         shown.total = total
         shown.update(done - shown.n)
 
     try:
-        yield tell
+        yield report
     finally:
         shown.close()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
-from ._own import Controller, Queue
+from ._custom import Controller, Queue
 from ._progress import Progress, bar
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def simulate(
     """
     kind, text = source(scenario)
     changes = [assignment(path, value) for path, value in (set or {}).items()]
-    with bar(progress, "s") as tell:
+    with bar(progress, "s") as report:
         native = _native.simulate(
             kind,
             text,
@@ -129,7 +129,7 @@ def simulate(
             runs,
             jobs,
             interval,
-            tell,
+            report,
             list((agents or {}).items()),
             list((queues or {}).items()),
         )

@@ -94,7 +94,7 @@ def sweep(
                 done[place] = outcome
                 parquet.add(place, outcome)
 
-        with bar(progress, "run") as tell:
+        with bar(progress, "run") as report:
             wanted = []
             for key, [first, *_] in places.items():
                 if (known := store.find(key, tasks[first].run)) is not None:
@@ -106,8 +106,8 @@ def sweep(
                 store.put(key, outcome)
                 keep(key, outcome)
                 count += 1
-                if tell is not None:
-                    tell(count, len(places))
+                if report is not None:
+                    report(count, len(places))
     native = _native.assemble(kind, text, whole, seed, runs, done)
     return Simulation(native.flows, native.links, native.series, dict(native.axes), native.text)
 

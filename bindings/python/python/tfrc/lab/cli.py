@@ -140,8 +140,8 @@ def _cache(given: Any) -> Optional[Path]:
 def _record(folder: Path, given: Any) -> int:
     cache = _cache(given)
     for experiment in library.load(folder, given.wanted):
-        with bar("auto", "run") as tell:
-            table = emulated.record(experiment, quick=given.quick, program=given.program, cache=cache, tell=tell)
+        with bar("auto", "run") as report:
+            table = emulated.record(experiment, quick=given.quick, program=given.program, cache=cache, report=report)
         if given.quick:
             print(table, end="")
         else:
@@ -195,9 +195,9 @@ def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:
 
         client = Client(given.dask)
     try:
-        with bar("auto", "run") as tell:
+        with bar("auto", "run") as report:
             how = {"quick": given.quick, "jobs": given.jobs, "cache": _cache(given), "client": client}
-            return runner.run(experiments, **how, tell=tell, changes=given.set)
+            return runner.run(experiments, **how, report=report, changes=given.set)
     finally:
         if client is not None:
             client.close()

@@ -39,7 +39,7 @@ def record(
     quick: bool = False,
     program: Optional[Path] = None,
     cache: Optional[Path] = None,
-    tell: Optional[Callable[[int, int], None]] = None,
+    report: Optional[Callable[[int, int], None]] = None,
 ) -> str:
     """Does the emulated runs of an experiment, one after the other; the text of its `emulated.csv`.
 
@@ -56,8 +56,8 @@ def record(
         found = []
         for run in range(1, runs + 1):
             found.append(_answer(program, experiment, plan, changes, run, cache))
-            if tell is not None:
-                tell(number * runs + run, len(points) * runs)
+            if report is not None:
+                report(number * runs + run, len(points) * runs)
         lines += _lines(experiment, row, plan, columns, found, about)
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(lines)

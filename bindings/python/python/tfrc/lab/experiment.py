@@ -141,7 +141,7 @@ class Experiment:
 
     `keys` has, for each key column of `published.csv`, the paths of the scenario that its text is
     assigned to. `profiles` are the changes for the two profiles: `as-published` is judged, `rfc`
-    (the defaults of the core) is printed beside it. `judge="welch"` compares the whole table with
+    (the defaults of the core) is printed next to it. `judge="welch"` compares the whole table with
     ns-2's runs by Welch's test.
     """
 
@@ -183,7 +183,7 @@ class Experiment:
     def run(self, measure: Any = None, /, **options: Any) -> Any:
         """Adds a run, whose name is that of the function: from a `Run` it measures columns.
 
-        Options: `name`; `scenario`, a file beside the experiment; `set`, changes of it; `keys` in
+        Options: `name`; `scenario`, a file in the folder of the experiment; `set`, changes of it; `keys` in
         place of the experiment's; `rows`, if not all; `runs`, seeds as published; `profiles`, changes
         of a profile for this run alone; `keep`, of `looks` and `link_flows`.
         """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Panels side by side; the most panels of a figure without a form of its own.
 ACROSS, MOST = 2, 16
-# A measured curve beside what it is compared with: the key of a cell, its word and mark.
+# The references of a measured curve: the key of a cell, its word and mark.
 SIDES = (("published", "print", "s"), ("ns2", "ns-2", "x"))
 UNITS = {"kbit/s": 1e3, "kB/s": 8e3, "Mbit/s": 1e6}
 Panel = Callable[[Any], None]

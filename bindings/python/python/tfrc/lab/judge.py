@@ -80,8 +80,8 @@ def uninformative(experiment: Experiment, row: str, column: Column, mean: float)
         return None
     rule, reason = column.uninformative
     ns2 = experiment.ns2.get(row, column.name) if experiment.ns2 else None
-    beside = (mean, experiment.published.get(row, column.name), ns2)
-    return reason if rule(*(math.nan if x is None else x for x in beside)) else None
+    values = (mean, experiment.published.get(row, column.name), ns2)
+    return reason if rule(*(math.nan if x is None else x for x in values)) else None
 
 
 def _is_fixed(experiment: Experiment, sample: Sample) -> bool:
@@ -257,8 +257,8 @@ def _cells(experiment: Experiment, measured: Measured) -> list[dict[str, Any]]:
         for column in experiment.columns_.values():
             place = (row.name, column.name)
             if place in samples:
-                beside = estimate(rfc[place].values).mean if place in rfc else math.nan
-                cells.append(cell(experiment, row.name, column, samples[place], beside))
+                ours = estimate(rfc[place].values).mean if place in rfc else math.nan
+                cells.append(cell(experiment, row.name, column, samples[place], ours))
             if experiment.emulated and (recorded := experiment.emulated.values.get(place)):
                 if place not in samples:
                     cells.append(_emulated_alone(experiment, row.name, column, recorded.mean))

@@ -91,7 +91,7 @@ ns-2 runs the scripts of `experiments/ns2/scripts/`; the values of its runs are 
 A cell **agrees** when the 99 % interval of the difference between the means over the seeds lies
 within 10 % of ns-2's mean; ± is half the width of that interval. It **disagrees** when it does not
 agree, the means differ by more than 5 %, and Welch's test at 99 %, corrected over the table after
-Holm, tells them apart; the cause stands below the table. All other cells are **undetermined**. Runs
+Holm, finds a difference; the cause stands below the table. All other cells are **undetermined**. Runs
 without randomness are compared as counts that grow with time, which agree within a factor of 1.05.
 
 | experiment | | cells | agree | disagree | undetermined |

@@ -166,7 +166,7 @@ def losses(printed: str, start: float) -> dict[str, float]:
 
 
 def digits(x: float, count: int) -> str:
-    """A number of so many significant digits, without zeros at the end."""
+    """A number of `count` significant digits, without zeros at the end."""
     places = max(count - math.floor(math.log10(abs(x))) - 1, 0) if x else 0
     written = f"{x:.{places}f}"
     return written.rstrip("0").rstrip(".") if "." in written else written

@@ -86,7 +86,7 @@ def run(
     jobs: int = 0,
     cache: Optional[Path] = None,
     client: Optional[Client] = None,
-    tell: Optional[Callable[[int, int], None]] = None,
+    report: Optional[Callable[[int, int], None]] = None,
     changes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Runs experiments in virtual time and judges them: the document of their results. `changes`
@@ -98,8 +98,8 @@ def run(
             for point in tasks[task]:
                 point.given[task.run] = _values(point, recording)
             done += 1
-            if tell is not None:
-                tell(done, done + len(_tasks(points)))
+            if report is not None:
+                report(done, done + len(_tasks(points)))
         for experiment in experiments:
             _grow(experiment, [point for point in points if point.experiment is experiment])
     results = [

@@ -1,4 +1,4 @@
-"""The form of congestion controls and queues of one's own, for `simulate`."""
+"""The form of custom congestion controls and queues, for `simulate`."""
 
 from __future__ import annotations
 
