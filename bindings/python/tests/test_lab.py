@@ -264,6 +264,15 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*at, "run", "p/x", "--quick", "--no-cache", "--out", str(folder / "again")]) == 0
     assert (folder / "again" / "p-x.svg").read_text(encoding="utf-8") == picture
     assert cli.main([*at, "run", "q"]) == 2 and "tfrc-lab list" in capsys.readouterr().err
+    for name, begin in (("f.pdf", b"%PDF"), ("f.png", b"\x89PNG"), ("f.svg", b"<?xml")):
+        for file in (folder / name, folder / f"again-{name}"):
+            assert cli.main([*at, "run", "p/x", "--quick", "--no-cache", "--figure", str(file)]) == 0
+        assert (folder / name).read_bytes().startswith(begin)
+        assert (folder / name).read_bytes() == (folder / f"again-{name}").read_bytes(), "equal bytes"
+    capsys.readouterr()
+    assert cli.main([*at, "run", "p/x", "--quick", "--no-cache", "--figure", "f.jpg"]) == 2
+    assert "svg, pdf, png" in capsys.readouterr().err
+    assert cli.main([*at, "publish"]) == 2 and "is not a checkout" in capsys.readouterr().err
 
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from .. import TfrcError, _native
 from .._progress import bar
-from . import emulated, library, page, publish, runner, text
+from . import emulated, figure, library, page, publish, runner, text
 from .experiment import BadExperiment, Experiment
 from .references import References
 from .store import Store
@@ -38,6 +38,7 @@ def _arguments() -> argparse.ArgumentParser:
     run.add_argument("--jobs", type=int, default=0, metavar="N", help="runs at once; 0 for one a processor")
     run.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a cluster that does the runs")
     run.add_argument("--out", type=Path, metavar="DIR", help="write a page for each experiment, and figures")
+    run.add_argument("--figure", type=Path, metavar="FILE", help="write the figure of one experiment: SVG, PDF or PNG")
     run.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")
     run.add_argument("--no-cache", action="store_true", help="run everything again, and keep nothing")
     run.add_argument("--json", action="store_true", help="the results as a line of JSON")
@@ -120,11 +121,15 @@ def _assumed(path: Path) -> list[tuple[str, str]]:
 
 def _run(folder: Path, given: Any) -> int:
     experiments = [one for one in library.load(folder, given.wanted) if not one.long or given.quick or one.id in given.wanted]
+    if given.figure is not None and figure.form_of(given.figure) and len(experiments) != 1:
+        raise BadExperiment(f"--figure is for one experiment; these are {len(experiments)}")
     results = run(experiments, given)
     print(json.dumps(results) if given.json else text.document(results), end="\n" if given.json else "")
     if given.out is not None:
         page.write(experiments, results, given.out, Store(_cache(given)))
         print(f"wrote {given.out / 'index.html'}", file=sys.stderr)
+    if given.figure is not None:
+        figure.save(figure.of(experiments[0], results["experiments"][0], Store(_cache(given))), given.figure)
     failed = [one["id"] for one in results["experiments"] if one["must_agree"] and "agrees" not in one["verdict"].split("-")]
     if failed and not given.quick:
         print(f"error: must agree, and does not: {', '.join(failed)}", file=sys.stderr)
@@ -161,8 +166,15 @@ def _reference(folder: Path, given: Any) -> int:
     return 0
 
 
+def _pages(folder: Path) -> publish.Pages:
+    docs = folder.parent / "docs"
+    if not docs.is_dir():
+        raise BadExperiment(f"{folder.parent} is not a checkout: there is no {docs}")
+    return publish.Pages.read(library.load(folder, ["all"]), docs)
+
+
 def _publish(folder: Path, given: Any) -> int:
-    pages = publish.Pages.read(library.load(folder, ["all"]), folder.parent / "docs")
+    pages = _pages(folder)
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in given.results]
     if any(one["quick"] for one in documents):
         raise BadExperiment("results of the quick form have no verdicts, and are not published")
@@ -176,7 +188,7 @@ def _publish(folder: Path, given: Any) -> int:
 
 
 def _check(folder: Path, given: Any) -> int:
-    pages = publish.Pages.read(library.load(folder, ["all"]), folder.parent / "docs")
+    pages = _pages(folder)
     wrong = [f"{path} is not what the results say" for path, text_ in pages.files() if path.read_text("utf-8") != text_]
     wrong += ["`tfrc-lab publish` writes them"] if wrong else []
     if given.sample is not None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from .experiment import Experiment, World
+from .experiment import BadExperiment, Experiment, World
 from .recording import number
 from .runner import assignments
 from .store import Store
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ACROSS, MOST = 2, 16
 # The references of a measured curve: the key of a cell, its word and mark.
 SIDES = (("published", "print", "s"), ("ns2", "ns-2", "x"))
+# Forms of a figure, and what would make two files of equal results differ.
+NAMELESS = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
 UNITS = {"kbit/s": 1e3, "kB/s": 8e3, "Mbit/s": 1e6}
 Panel = Callable[[Any], None]
 
@@ -177,10 +180,31 @@ def of(experiment: Experiment, result: dict[str, Any], store: Optional[Store] = 
 
 def svg(figure: Figure) -> str:
     """A figure as SVG: no date, and ids by a fixed salt."""
-    file = io.StringIO()
+    file = io.BytesIO()
+    _save(figure, file, "svg")
+    return file.getvalue().decode()
+
+
+def save(figure: Optional[Figure], path: Path) -> None:
+    """Writes a figure, in the form that the file's ending names."""
+    if figure is None:
+        raise BadExperiment(f"nothing was measured: there is no figure for {path}")
+    file = io.BytesIO()
+    _save(figure, file, form_of(path))
+    path.write_bytes(file.getvalue())
+
+
+def form_of(path: Path) -> str:
+    """The form that a file's ending names."""
+    form = path.suffix.lstrip(".")
+    if form not in NAMELESS:
+        raise BadExperiment(f"{path}: a figure is written as {', '.join(NAMELESS)}")
+    return form
+
+
+def _save(figure: Figure, file: io.BytesIO, form: str) -> None:
     with mpl.rc_context({"svg.hashsalt": "tfrc", "svg.fonttype": "none"}):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return file.getvalue()
+        figure.savefig(file, format=form, metadata=dict.fromkeys(NAMELESS[form]))
 
 
 def _lines(axes: Any, table: DataFrame, by: str, key: str, unit: float) -> None:
