@@ -307,3 +307,15 @@ def test_closed_forms_agree_with_the_print() -> None:
     found = library.load(EXPERIMENTS, ["rhee-xu/figure-13", "sigcomm2000/fig-05", "rfc4828/table-01"])
     words = [one["verdict"] for one in runner.run(found, jobs=1)["experiments"]]
     assert words == ["agrees-with-print"] * 3
+
+
+@pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")
+def test_the_package_has_the_experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiments").mkdir()
+    inside = library.root()
+    assert tmp_path not in inside.parents and library.ids(inside) == library.ids(EXPERIMENTS)
+    for one in library.load(inside, ["all"]):
+        files = ["experiment.py", "published.csv", "README.md", *(plan.scenario for plan in one.plans.values())]
+        files += [name for name in ("ns2.csv", "emulated.csv") if (EXPERIMENTS / one.id / name).exists()]
+        assert all((one.folder / name).is_file() for name in files), one.id
