@@ -6,7 +6,7 @@ from typing import Optional, Protocol, Union
 
 
 class Controller(Protocol):
-    """The congestion control of a flow of `kind = "custom"`; each flow has an object of its own.
+    """The congestion control of a flow of `kind = "custom"`; each flow has a separate object.
 
     The flow sends packets of one size while fewer than the window are outstanding. Each packet is
     acknowledged by itself. It counts as lost when three sent after it were acknowledged, or when

@@ -23,7 +23,7 @@ from .store import Store
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Panels side by side; the most panels of a figure without a form of its own.
+# Panels side by side; the most panels of a figure that names none.
 ACROSS, MOST = 2, 16
 # The references of a measured curve: the key of a cell, its word and mark.
 SIDES = (("published", "print", "s"), ("ns2", "ns-2", "x"))
