@@ -104,6 +104,27 @@ def test_results_renew_a_page_in_part(checkout: Path) -> None:
     assert "Agrees with the print: both values agree" in page(checkout, "experiments/p/x/README.md")
 
 
+def test_a_title_that_changes_loses_nothing(checkout: Path) -> None:
+    (checkout / "experiments/p/x/emulated.csv").write_text(
+        "# kernel: 6.1\n# first day: 2026-01-02\n# last day: 2026-01-02\n"
+        "row,run,column,mean,ci95,runs,note\n1%,one,kbps,800,5,3,\n1%,one,fidelity.rate_error,0.001,,0,\n",
+        encoding="utf-8",
+    )
+    file = of(checkout, "p/x", (1200.0, 300.0))
+    for id, title in (("p/x", "Odd <b>|a_title"), ("q/z", "Next to ns-2")):
+        assert lab(checkout, "publish", file if id == "p/x" else of(checkout, id, (900.5, 900.5))) == 0
+        names = ["docs/results.md", "docs/peers.md", f"experiments/{id}/README.md"]
+        before = [" ".join(page(checkout, name).split()) for name in names]
+        path = checkout / "experiments" / id / "experiment.py"
+        path.write_text(path.read_text(encoding="utf-8").replace(title, "A new_one"), encoding="utf-8")
+        assert lab(checkout, "check") == 1 and lab(checkout, "publish") == 0
+        after = [" ".join(page(checkout, name).split()) for name in names]
+        old, new = (title.replace("|", "\\|").replace("_", "\\_"), "A new\\_one") if id == "p/x" else (title, "A new_one")
+        assert after == [text.replace(old, new) for text in before] and after != before
+    assert "| Linux 6.1, 2026-01-02 | rates within 0.10 %, " in page(checkout)
+    assert "### A new\\_one\n\n| row |" in page(checkout) and "| 1% | kbps | 900.0 | - | 1200 | 800.0 |  |" in page(checkout)
+
+
 def test_a_check_finds_what_was_written_by_hand(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lab(checkout, "publish", of(checkout, "p/x", (900.0, 300.0)), of(checkout, "p/y", (900.0, 300.0))) == 0
     for name, old, new in [

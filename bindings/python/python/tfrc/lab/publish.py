@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,35 +138,9 @@ class Pages:
     @classmethod
     def read(cls, experiments: Sequence[Experiment], docs: Path) -> Pages:
         """Takes apart the pages that are there."""
-        results, peers = (_text(docs / name) for name in ("results.md", "peers.md"))
-        parts = _parts(results, "## ")
-        ids = {plain(one.title): one.id for one in experiments}
-        entries: dict[str, Entry] = {one.id: Entry() for one in experiments if not (is_beside_ns2(one) or one.long)}
-        for id, item in _items(parts.get("Findings", "")):
-            entries.setdefault(id, Entry()).finding = item
-        for name, key in (("Verdicts", "verdict"), ("Cells and costs", "cells"), ("Emulation", "emulation")):
-            for id, line in re.findall(r"^(?=\| \[(.+?)\])(.*)$", parts.get(name, ""), re.M):
-                setattr(entries.setdefault(id, Entry()), key, line + "\n")
-        for title, part in _parts(parts.get("Emulation", ""), "### ").items():
-            if title in ids:
-                entries[ids[title]].emulated = f"\n### {title}\n{part.rstrip()}\n"
-        for commit, ids_ in re.findall(r"^Before `(\w+)`:\n((?:\n|\* .*\n)+)", results, re.M):
-            for id in re.findall(r"`(.+)`", ids_):
-                entries.setdefault(id, Entry()).before = commit
-        page, _, by_hand = peers.partition(BY_HAND)
-        beside = {one.title: one.id for one in experiments if is_beside_ns2(one)}
-        compared = {id: Peer() for id in beside.values()}
-        for title, part in _parts(page, "## ").items():
-            if title in beside:
-                compared[beside[title]].part = f"\n## {title}\n{part.rstrip()}\n"
-        for line in page.splitlines():
-            if (id := _fields(line)[0]) in compared:
-                compared[id].line = line + "\n"
-        left = {id: one for id, one in sorted(entries.items()) if any(id == known.id for known in experiments)}
-        for experiment in experiments:
-            if experiment.id in left and not left[experiment.id].verdict:
-                left[experiment.id] = entry(experiment, not_run(experiment, "never"))
-        return cls(experiments, left, compared, BY_HAND + by_hand if by_hand else "", docs)
+        page, _, by_hand = _text(docs / "peers.md").partition(BY_HAND)
+        entries, peers = _entries(experiments, _text(docs / "results.md")), _peers(experiments, page)
+        return cls(experiments, entries, peers, BY_HAND + by_hand if by_hand else "", docs)
 
     def renew(self, results: Iterable[dict[str, Any]], changed_by: Optional[str] = None) -> None:
         """Takes new results. With a commit that changed what runs give, the experiments that are
@@ -222,7 +197,8 @@ class Pages:
         page += _table("Cells and costs", (one.cells for one in all_))
         if any(one.emulation for one in all_):
             page += _table("Emulation", (one.emulation for one in all_), EMULATED)
-            page += "".join(one.emulated for one in all_)
+            titles = {one.id: plain(one.title) for one in self.experiments}
+            page += "".join(f"\n### {titles[id]}\n{one.emulated}" for id, one in self.entries.items() if one.emulated)
         return page
 
     def _tally(self) -> str:
@@ -250,8 +226,9 @@ class Pages:
         return found
 
     def _peers(self) -> str:
-        some = self.peers.values()
-        return PEERS + "".join(one.line for one in some) + "".join(one.part for one in some) + self.by_hand
+        titles = {one.id: one.title for one in self.experiments}
+        parts = "".join(f"\n## {titles[id]}\n{one.part}" for id, one in self.peers.items() if one.part)
+        return PEERS + "".join(one.line for one in self.peers.values()) + parts + self.by_hand
 
 
 def is_beside_ns2(experiment: Experiment) -> bool:
@@ -288,6 +265,48 @@ def pictures(experiments: Sequence[Experiment], results: Iterable[dict[str, Any]
             drawn = figure.of(experiment, found[experiment.id])
             if drawn is not None:
                 yield path, figure.svg(drawn)
+
+
+def _entries(experiments: Sequence[Experiment], page: str) -> dict[str, Entry]:
+    """The entries of results.md, by experiment. Titles are those that the experiments have now."""
+    parts = _parts(page, "## ")
+    found: dict[str, Entry] = defaultdict(Entry)
+    found.update({one.id: Entry() for one in experiments if not (is_beside_ns2(one) or one.long)})
+    for item in re.findall(r"^\* \[.*(?:\n  .*)*\n", parts.get("Findings", ""), re.M):
+        found[_name(item)].finding = item
+    for name, key in (("Verdicts", "verdict"), ("Cells and costs", "cells"), ("Emulation", "emulation")):
+        for line in re.findall(r"^\| \[.*\n", parts.get(name, ""), re.M):
+            setattr(found[_name(line)], key, line)
+    for commit, ids in re.findall(r"^Before `(\w+)`:\n((?:\n|\* .*\n)+)", page, re.M):
+        for id in re.findall(r"`(.+)`", ids):
+            found[id].before = commit
+    sections = _parts(parts.get("Emulation", ""), "### ")
+    for experiment in experiments:
+        if (one := found.get(experiment.id)) is None:
+            continue
+        if not one.verdict:
+            found[experiment.id] = entry(experiment, not_run(experiment, "never"))
+            continue
+        old, new = _fields(one.verdict)[1], plain(experiment.title)
+        one.emulated = f"{sections[old].rstrip()}\n" if old in sections else ""
+        if old != new:
+            one.verdict = one.verdict.replace(f"| {old} |", f"| {new} |", 1)
+            one.finding = one.finding and _item(" ".join(one.finding[2:].split()).replace(f"({old})", f"({new})", 1))
+    known = {one.id for one in experiments}
+    return {id: one for id, one in sorted(found.items()) if id in known}
+
+
+def _peers(experiments: Sequence[Experiment], page: str) -> dict[str, Peer]:
+    """The entries of peers.md, by experiment."""
+    lines = {_fields(line)[0]: line for line in page.splitlines() if line.startswith("|")}
+    parts, found = _parts(page, "## "), {}
+    for one in experiments:
+        if is_beside_ns2(one):
+            found[one.id] = Peer()
+            if one.id in lines:
+                id, old, *counts = _fields(lines[one.id])
+                found[one.id] = Peer(_line(id, one.title, *counts), f"{parts.get(old, '').rstrip()}\n")
+    return found
 
 
 def entry(experiment: Experiment, e: Mapping[str, Any]) -> Entry:
@@ -333,7 +352,7 @@ def _emulation(experiment: Experiment, e: Mapping[str, Any], name: str) -> tuple
     )  # fmt: skip
     if len(cells) > MOST_LINES:
         return line, ""
-    part = f"\n### {plain(e['title'])}\n\n| row | column | print | ns-2 | simulation | emulation | |\n"
+    part = "\n| row | column | print | ns-2 | simulation | emulation | |\n"
     part += "| --- | --- | ---: | ---: | ---: | ---: | --- |\n"
     for one in cells:
         values = [number(one[key]) for key in ("published", "ns2", "measured", "emulated")]
@@ -347,7 +366,7 @@ def peer(experiment: Experiment, e: Mapping[str, Any]) -> Peer:
     line = _line(e["id"], e["title"], *map(str, (sum(count.values()), *count.values())))
     readme = _parts(_text(experiment.folder / "README.md"), "## ")
     set_up = " ".join(readme.get("Set-up", "").strip().split("\n\n")[0].split())
-    part = f"\n## {e['title']}\n\n{set_up}\n\n{e['runs']} seeds. Again: `tfrc-lab run {e['id']}`\n\n"
+    part = f"\n{set_up}\n\n{e['runs']} seeds. Again: `tfrc-lab run {e['id']}`\n\n"
     if any(one.get("difference") is not None for one in e["cells"]):
         part += "| row | column | ns-2 | here | ratio | ± % | verdict |\n|---|---|---:|---:|---:|---:|---|\n"
         part += "".join(_compared(one, one["column"]) for one in e["cells"])
@@ -408,11 +427,9 @@ def _item(words: str) -> str:
     return textwrap.fill(" ".join(words.split()), 100, initial_indent="* ", subsequent_indent="  ", **options) + "\n"
 
 
-def _items(part: str) -> list[tuple[str, str]]:
-    """The items of a list that begin with the name of an experiment."""
-    found = re.findall(r"^\* .*(?:\n  .*)*\n", part, re.M)
-    names = [(re.match(r"\* \[(.+?)\]", item), item) for item in found]
-    return [(name[1], item) for name, item in names if name]
+def _name(line: str) -> str:
+    """The experiment that a line or an item links first."""
+    return line.partition("[")[2].partition("]")[0]
 
 
 def _parts(page: str, mark: str) -> dict[str, str]:
