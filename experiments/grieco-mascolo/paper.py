@@ -77,11 +77,6 @@ def mixed(figure: Experiment, c1: Kind, cross: Kind) -> None:
     figure.columns("reno_c1_Kbps", run="reno", against="published", rows=ALONE)
 
 
-def ratio(row: str, a: str, b: str) -> Callable[[Means], float]:
-    """The value of a claim: in a row, column `a` over column `b`."""
-    return lambda t: t[row, a] / t[row, b]
-
-
 def difference(column: str, row: str, other: str) -> Callable[[Means], float]:
     """The value of a claim: a column in a row, less that in another row."""
     return lambda t: t[row, column] - t[other, column]

@@ -5,14 +5,9 @@ Rules for all experiments of this folder, fixed before their results were seen (
 
 from collections.abc import Callable
 
-from tfrc.lab import Means, Paper, SeedRule
+from tfrc.lab import Paper, SeedRule
 
 RFC = Paper("RFC 4828", seeds=SeedRule(least=20, most=400, hops=600e6, part=3))
-
-
-def ratio(row: str, a: str, b: str) -> Callable[[Means], float]:
-    """The value of a claim: in a row, column `a` over column `b`."""
-    return lambda t: t[row, a] / t[row, b]
 
 
 def at_limit(segment: int, per_second: int) -> tuple[Callable[..., bool], str]:

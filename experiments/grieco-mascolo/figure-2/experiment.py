@@ -1,6 +1,6 @@
-from paper import c1_kbps, chain, difference, flows, ratio, utilisation
+from paper import c1_kbps, chain, difference, flows, utilisation
 
-from tfrc.lab import Emulation
+from tfrc.lab import Emulation, ratio
 
 figure = chain(
     "Fig. 2",

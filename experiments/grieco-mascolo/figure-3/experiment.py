@@ -1,6 +1,6 @@
-from paper import chain, difference, mixed, ratio
+from paper import chain, difference, mixed
 
-from tfrc.lab import Emulation
+from tfrc.lab import Emulation, ratio
 
 figure = chain(
     "Fig. 3",

@@ -1,4 +1,6 @@
-from paper import ALONE, chain, flows, mixed, ratio, utilisation
+from paper import ALONE, chain, flows, mixed, utilisation
+
+from tfrc.lab import ratio
 
 figure = chain("Fig. 4", "A Reno flow over several full links, among TFRC")
 mixed(figure, "reno", "tfrc")

@@ -1,6 +1,6 @@
-from paper import RFC, ratio
+from paper import RFC
 
-from tfrc.lab import Experiment, Quick, over
+from tfrc.lab import Experiment, Quick, over, ratio
 
 table = Experiment(
     RFC,

@@ -1,8 +1,8 @@
 import numpy as np
 from losses import AS_TFRC, MARK_RATE, MARKING, NS2_TCP, SACK, SP_OF_NS2, TFRC_SP, application, wire_kbps
-from paper import RFC, ratio
+from paper import RFC
 
-from tfrc.lab import Experiment, Quick
+from tfrc.lab import Experiment, Quick, ratio
 
 table = Experiment(
     RFC,

@@ -1,5 +1,6 @@
 from closed_form import HEADER, closed_form, equation, of_segments
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = closed_form(
     "Table 1", "Response function of TCP and TFRC at packet drop rates", keys={"packet_drop_rate": []}

@@ -1,5 +1,6 @@
 from closed_form import closed_form, of_segments, tfrc_sp
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = closed_form(
     "Table 2", "Response function of TFRC-SP at packet drop rates", keys={"packet_drop_rate": []}

@@ -1,5 +1,6 @@
 from closed_form import HEADER, closed_form, equation, of_segments, packet_drop_rate
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = closed_form(
     "Table 3", "Response function of TCP and TFRC at byte drop rates", keys={"byte_drop_rate": []}

@@ -1,5 +1,6 @@
 from closed_form import HEADER, closed_form, of_segments, packet_drop_rate, tfrc_sp
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = closed_form("Table 4", "Response function of TFRC-SP at byte drop rates", keys={"byte_drop_rate": []})
 

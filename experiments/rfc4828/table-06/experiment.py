@@ -1,7 +1,6 @@
 from losses import other_round_trips, segment_sizes, sent_and_dropped
-from paper import ratio
 
-from tfrc.lab import Quick
+from tfrc.lab import Quick, ratio
 
 table = segment_sizes(
     "Table 6",

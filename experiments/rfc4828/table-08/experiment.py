@@ -1,7 +1,6 @@
 from losses import TFRC, TFRC_SP, drop_rates, limited, tcp_and_marked_tcp
-from paper import ratio
 
-from tfrc.lab import Quick
+from tfrc.lab import Quick, ratio
 
 table = drop_rates(
     "Table 8",

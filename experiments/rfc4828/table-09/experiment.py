@@ -1,7 +1,6 @@
 from losses import NS2_TCP, SACK, TFRC, TFRC_SP, drop_rates, limited, tcp_and_marked_tcp, wire_kbps
-from paper import ratio
 
-from tfrc.lab import Quick
+from tfrc.lab import Quick, ratio
 
 table = drop_rates(
     "Table 9",

@@ -1,7 +1,7 @@
 from losses import TFRC, TFRC_SP, limited
-from paper import RFC, ratio
+from paper import RFC
 
-from tfrc.lab import Experiment, Quick
+from tfrc.lab import Experiment, Quick, ratio
 
 table = Experiment(
     RFC,

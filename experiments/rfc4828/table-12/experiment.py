@@ -1,7 +1,6 @@
 from mix import as_published_and_in_buffers, host_pairs, mixed
-from paper import ratio
 
-from tfrc.lab import Emulation
+from tfrc.lab import Emulation, ratio
 
 table = host_pairs(
     "Table 12",

@@ -1,5 +1,6 @@
 from mix import as_published_and_in_buffers, host_pairs
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = host_pairs("Table 14", "Drop and send rates: drop-tail queues in bytes, 512-byte TCP")
 as_published_and_in_buffers(table, segment=512)

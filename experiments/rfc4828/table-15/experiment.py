@@ -1,5 +1,6 @@
 from mix import as_published_and_in_buffers, n_flows, web_at_140_ms
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = n_flows("Table 15", "Drop and send rates: drop-tail queues in bytes, N TCP and N TFRC-SP")
 as_published_and_in_buffers(table)

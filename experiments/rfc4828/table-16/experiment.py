@@ -1,5 +1,6 @@
 from mix import NS2_TCP, NS2_TFRC, as_published_and_in_buffers, n_flows, web_at_140_ms
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = n_flows(
     "Table 16",

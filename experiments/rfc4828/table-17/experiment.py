@@ -1,5 +1,6 @@
 from mix import BOTH_WAYS, GENTLE, as_published_and_in_buffers, gentle, host_pairs, mixed, wider_thresholds
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = host_pairs("Table 17", "Drop and send rates: RED in packet mode")
 as_published_and_in_buffers(table)

@@ -1,5 +1,6 @@
 from mix import as_published_and_in_buffers, gentle, host_pairs
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = host_pairs("Table 19", "Drop and send rates: RED in byte mode, 512-byte TCP")
 as_published_and_in_buffers(table, segment=512)

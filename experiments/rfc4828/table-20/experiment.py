@@ -1,5 +1,6 @@
 from mix import as_published_and_in_buffers, host_pairs, wider_thresholds
-from paper import ratio
+
+from tfrc.lab import ratio
 
 table = host_pairs("Table 20", "Drop and send rates: adaptive RED in byte mode, 1460-byte TCP")
 as_published_and_in_buffers(table)

@@ -4,7 +4,7 @@ An experiment is a file `experiment.py` with one `Experiment` in it: what is run
 what is claimed. `tfrc-lab` lists, shows and runs them.
 """
 
-from .experiment import Emulation, Experiment, Means, Paper, Quick, SeedRule
+from .experiment import Emulation, Experiment, Means, Paper, Quick, SeedRule, ratio
 from .recording import Counts, Recording, Run, Theta, mean, number, over
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "mean",
     "number",
     "over",
+    "ratio",
 ]

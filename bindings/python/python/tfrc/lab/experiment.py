@@ -434,3 +434,8 @@ class Means:
 
 def _side(value: float, bound: float) -> int:
     return (value > bound) - (value < -bound)
+
+
+def ratio(row: str, a: str, b: str) -> Callable[[Means], float]:
+    """The value of a claim: in a row, column `a` over column `b`."""
+    return lambda t: t[row, a] / t[row, b]
