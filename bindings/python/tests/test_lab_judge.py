@@ -3,15 +3,23 @@ broken."""
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
-from small_experiment import changed, judged, put
+from small_experiment import changed, judged, load, put, runs_of
 
-from tfrc.lab import library, runner, text
+from tfrc.lab import Means, library, runner, text
+from tfrc.lab.experiment import BadExperiment, fits
+from tfrc.lab.judge import of_welch
+from tfrc.lab.statistics import Welch, holm
+from tfrc.lab.tables import Emulated, EmulatedTable, printed
+from tfrc.lab.verdict import Comparison, Reference, compare, width_over_band
 
 # ns-2 differs from the print in the first row.
 NS2 = "loss,kbps,kbps_ci95,probe,probe_ci95\n1%,1500,10,0.5,0.01\n5%,300,1,0.5,0.01\n"
@@ -142,6 +150,91 @@ def test_numbers_have_four_digits() -> None:
     assert written == ["-", "0", "1.000", "0.8000", "1961", "0.0001235", "1.500e-7", "2.500e12", "123457"]
 
 
+def print_(text: str, read_off: float = 0.0) -> Reference:
+    value = printed(text)
+    assert value is not None
+    return Reference.print_(value, read_off)
+
+
+def compared(mean: float, reference: Reference) -> Comparison:
+    found = compare(runs_of(mean, 1e-4), 10, reference, "rate")
+    assert found is not None
+    return found
+
+
+def test_precision_looks_at_widths_alone() -> None:
+    def width(mean: float, deviation: float, reference: Reference) -> float:
+        found = width_over_band(runs_of(mean, deviation, 20), reference, "rate")
+        assert found is not None
+        return found
+
+    # One relative width wherever the mean lies: 5/√20·2.093 % over ln 1.25.
+    expected = 0.05 / math.sqrt(20.0) * 2.093 / math.log(1.25)
+    for mean in (50.0, 100.0, 125.0, 1000.0):
+        assert width(mean, 0.05 * mean, print_("100.000")) == pytest.approx(expected, rel=1e-3)
+    known, vague = Reference("ns2", 100.0, 1.0), Reference("ns2", 100.0, math.nan)
+    assert width(100.0, 5.0, known) == pytest.approx(expected * math.log(1.25) / math.log(1.10), rel=1e-3)
+    assert width_over_band(runs_of(100.0, 5.0), vague, "rate") is None
+    assert width_over_band([1.0], print_("100.000"), "rate") is None
+
+
+def test_curves_read_off_negative_increments_and_distances() -> None:
+    read = print_("0.50", 0.05)
+    assert [compared(mean, read).verdict for mean in (0.72, 0.66)] == ["disagrees", "agrees"]
+    fall = Reference("ns2", -1.0, 0.0)
+    words = [compared(mean, fall).verdict for mean in (-1.05, -0.95, -1.2, 1.0)]
+    assert words == ["agrees", "agrees", "disagrees", "disagrees"]
+    distances = [compared(mean, print_("100.000000")).distance for mean in (125.0, 80.0, 156.25, 100.0)]
+    assert distances == pytest.approx([1.0, 1.0, 2.0, 0.0], abs=1e-6)
+
+
+def test_welch_and_holm_of_a_table() -> None:
+    for ratio, half, p, word in [
+        (1.04, 0.01, 1e-9, "agrees"), (1.018, 0.083, 0.5, "undetermined"), (1.08, 0.019, 1e-9, "agrees"),
+        (1.08, 0.09, 0.02, "undetermined"), (1.08, 0.07, 0.002, "disagrees"), (0.92, 0.07, 0.002, "disagrees"),
+        (1.045, 0.06, 0.002, "undetermined"), (2.0, 0.5, 1e-6, "disagrees"), (1.01, 0.11, 0.8, "undetermined"),
+    ]:  # fmt: skip
+        assert of_welch(Welch(ratio, half, p), *holm([p], 0.01)) == word, ratio
+    # In a larger table a difference is harder to find, and nothing agrees for that reason.
+    for ps, words in [((0.006, 0.006), ["undetermined"] * 2), ((0.006, 0.004), ["disagrees"] * 2)]:
+        apart = holm(ps, 0.01)
+        assert [of_welch(Welch(1.07, 0.06, p), one) for p, one in zip(ps, apart)] == words
+
+
+def test_the_table_that_claims_look_at(folder: Path) -> None:
+    published = "n,kind,kbps,y\n10%,a,3,\n20%,a,1,5\n30%,b,4,6\n40%,b,4,\n50%,b,1,\n"
+    program = changed('{"loss": ["link.path.loss"]}', '{"n": [], "kind": []}').partition("figure.claim")[0]
+    program = program.replace('columns("kbps")', 'columns("kbps", "y")').replace(', rows=["1%"]', "")
+    put(folder, experiment_py=program, published_csv=published)
+    [experiment] = load(folder)
+    recorded = EmulatedTable()
+    t = Means(experiment, experiment.published.get, recorded)
+    assert t["30%/b", "kbps"] / t["20%/a", "kbps"] == 4.0 and t["2*", "y"] == 5.0 and math.isnan(t["10%/a", "y"])
+    assert (t.of("kbps", min), t.of("kbps", statistics.median), t.of("y", statistics.mean)) == (1.0, 3.0, 5.5)
+    assert (t.key_of("kbps", max), t.key_of("kbps", min), len(t.column("y"))) == (0.3, 0.2, 2)
+    assert math.isnan(t.of("probe", max)) and math.isnan(t.inside("kbps", 0.1))
+    # 3.2 is within a tenth of 3; 1.5 ± 0.1 of 1 is not, and is with three runs 0.6 apart, ± 1.49.
+    recorded.values["10%/a", "kbps"] = Emulated(3.2, math.nan, 3, None)
+    recorded.values["20%/a", "kbps"] = Emulated(1.5, 0.1, 3, None)
+    assert t.inside("kbps", 0.1) == 0.5
+    recorded.values["20%/a", "kbps"] = Emulated(1.5, 1.49, 3, None)
+    assert t.inside("kbps", 0.1) == 1.0
+    # 3 is above 2 as 3.2 is, and below 3.1; 1 and 1.5 are in both.
+    assert [t.same_side("kbps", bound) for bound in (2.0, 3.1, 1.2, 9.0)] == [1.0, 0.5, 0.5, 1.0]
+    for place, says in [(("60%/b", "kbps"), "no row '60%/b'"), (("*b", "kbps"), "all fit"), (("10%/a", "z"), "no column 'z'")]:
+        with pytest.raises(KeyError, match=re.escape(says)):
+            t[place]
+
+
+def test_patterns_of_rows() -> None:
+    for pattern, text_, wanted in [
+        ("a/b", "a/b", True), ("a/b", "a/bc", False), ("*", "", True), ("bbr/*", "bbr/10M/1", True),
+        ("*/10M/*", "bbr/10M/1", True), ("*/10M", "bbr/10M/1", False), ("a*c*e", "abcde", True),
+        ("{ scripted = [1] }", "{ scripted = [1] }", True), ("a?", "ab", False),
+    ]:  # fmt: skip
+        assert fits(pattern, text_) == wanted, pattern
+
+
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 # What breaks the algorithm in an experiment that must agree. Those whose runs take long are left out:
 # grieco-mascolo, Tables 7 to 10 and Figures 9 and 10.
@@ -157,6 +250,21 @@ BROKEN = [
     ("headers left out", "MOST_PACKETS = 40,", "MOST_PACKETS = 0,", ["01", "02", "03", "04"]),
     ("no Min Interval", "1460, 100\n", "1460, 1000000\n", ["02", "04"]),
 ]
+
+
+@pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")
+def test_other_spellings_mean_the_same() -> None:
+    for word, ids in [
+        ("rhee-xu/figure-1", [f"rhee-xu/figure-1{n}" for n in range(6)]), ("sigcomm2000/figure-9", ["sigcomm2000/fig-09"]),
+        ("sigcomm/figure-10", ["sigcomm2000/fig-09"]), ("Table-8", ["rfc4828/table-08"]),
+    ]:  # fmt: skip
+        assert [one.id for one in library.load(EXPERIMENTS, [word])] == ids
+    for word, says in [
+        ("figure-10", "'figure-10' may be rhee-xu/figure-10 or sigcomm2000/fig-09 (sigcomm/fig-10 at the conference) or"),
+        ("wbl04/methodz", "did you mean wbl04/methods?"), ("q", "`tfrc-lab list` names them all"),
+    ]:  # fmt: skip
+        with pytest.raises(BadExperiment, match=re.escape(says)):
+            library.load(EXPERIMENTS, [word])
 
 
 def agreeing(found: dict[str, Any]) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Optional
 import numpy as np
 
 from .experiment import Claim, Column, Experiment, Means, SeedRule
-from .statistics import estimate, holm, welch
+from .statistics import Welch, estimate, holm, welch
 from .verdict import FEWEST_RUNS, Comparison, Reference, compare, of_both, width_over_band
 
 # The share of the informative cells that must agree.
@@ -297,15 +297,19 @@ def _welch(experiment: Experiment, samples: Samples, cells: list[dict[str, Any]]
         else:
             judged.append((one, compared))
     for (one, compared), apart in zip(judged, holm([compared.p for _, compared in judged], ALPHA)):
-        difference = abs(compared.ratio - 1.0)
-        one.update(difference=compared.half_width, distance=difference / CLOSE)
-        if difference + compared.half_width <= EQUIVALENT:
-            word = "agrees"
-        else:
-            word = "disagrees" if apart and difference > CLOSE else "undetermined"
+        word = of_welch(compared, apart)
+        one.update(difference=compared.half_width, distance=abs(compared.ratio - 1.0) / CLOSE)
         one.update(verdict_ns2=word, verdict=of_both(None, word))
         if word == "undetermined":
             one["note"] = "the interval of the difference is too wide"
+
+
+def of_welch(compared: Welch, apart: bool) -> str:
+    """The verdict on two means, which Holm's procedure holds `apart` or not."""
+    difference = abs(compared.ratio - 1.0)
+    if difference + compared.half_width <= EQUIVALENT:
+        return "agrees"
+    return "disagrees" if apart and difference > CLOSE else "undetermined"
 
 
 def _tally(cells: Sequence[dict[str, Any]], claims: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -49,12 +49,11 @@ def _meant(folder: Path, word: str) -> list[str]:
     begun = known if word == "all" else [id for id in known if id == word] or [id for id in known if id.startswith(word)]
     if begun:
         return begun
-    spelt = [id for id in known if _plain(word) in (_plain(id), _plain(id).partition("/")[2])]
-    if not spelt:
-        names = {id: conference(read(id, folder / id).source) for id in known}
-        spelt = [id for id, name in names.items() if name and _plain(word) in (name, name.partition("/")[2])]
+    names = {id: conference(read(id, folder / id).source) for id in known}
+    spelt = [id for id, name in names.items() if _plain(word) in {*_spellings(id), *_spellings(name or id)}]
     if len(spelt) > 1:
-        raise BadExperiment(f"{word!r} may be {' or '.join(spelt)}")
+        about = {id: f" ({name} at the conference)" if (name := names[id]) else "" for id in spelt}
+        raise BadExperiment(f"{word!r} may be {' or '.join(f'{id}{about[id]}' for id in spelt)}")
     if not spelt:
         near = difflib.get_close_matches(word, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {len(known)} in {folder}"
@@ -66,6 +65,11 @@ def conference(source: str) -> Optional[str]:
     """The figure's number in the conference version of TR-00-003, as an id."""
     found = re.search(r"(?:conference version: Figure|SIGCOMM 2000, Figure) (\d+)", source)
     return None if found is None else f"sigcomm/fig-{found[1]}"
+
+
+def _spellings(id: str) -> tuple[str, str]:
+    """An id with and without its paper, without the differences of spelling."""
+    return _plain(id), _plain(id).partition("/")[2]
 
 
 def _plain(id: str) -> str:
