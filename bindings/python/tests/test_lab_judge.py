@@ -221,7 +221,9 @@ def test_the_table_that_claims_look_at(folder: Path) -> None:
     assert t.inside("kbps", 0.1) == 1.0
     # 3 is above 2 as 3.2 is, and below 3.1; 1 and 1.5 are in both.
     assert [t.same_side("kbps", bound) for bound in (2.0, 3.1, 1.2, 9.0)] == [1.0, 0.5, 0.5, 1.0]
-    for place, says in [(("60%/b", "kbps"), "no row '60%/b'"), (("*b", "kbps"), "all fit"), (("10%/a", "z"), "no column 'z'")]:
+    for place, says in [
+        (("60%/b", "kbps"), "no row '60%/b'"), (("*b", "kbps"), "all fit"), (("10%/a", "z"), "no column 'z'"),
+    ]:  # fmt: skip
         with pytest.raises(KeyError, match=re.escape(says)):
             t[place]
 
@@ -255,12 +257,13 @@ BROKEN = [
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")
 def test_other_spellings_mean_the_same() -> None:
     for word, ids in [
-        ("rhee-xu/figure-1", [f"rhee-xu/figure-1{n}" for n in range(6)]), ("sigcomm2000/figure-9", ["sigcomm2000/fig-09"]),
+        ("rhee-xu/figure-1", [f"rhee-xu/figure-1{n}" for n in range(6)]),
+        ("sigcomm2000/figure-9", ["sigcomm2000/fig-09"]),
         ("sigcomm/figure-10", ["sigcomm2000/fig-09"]), ("Table-8", ["rfc4828/table-08"]),
     ]:  # fmt: skip
         assert [one.id for one in library.load(EXPERIMENTS, [word])] == ids
     for word, says in [
-        ("figure-10", "'figure-10' may be rhee-xu/figure-10 or sigcomm2000/fig-09 (sigcomm/fig-10 at the conference) or"),
+        ("figure-10", "may be rhee-xu/figure-10 or sigcomm2000/fig-09 (sigcomm/fig-10 at the conference) or"),
         ("wbl04/methodz", "did you mean wbl04/methods?"), ("q", "`tfrc-lab list` names them all"),
     ]:  # fmt: skip
         with pytest.raises(BadExperiment, match=re.escape(says)):
