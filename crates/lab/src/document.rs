@@ -61,12 +61,12 @@ pub struct Several {
 /// Cost of the runs, setting up included.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Timing {
-    /// Processor time of all threads, seconds.
-    pub cpu_s: f64,
+    /// Processor time of all threads, seconds; `None` where the system does not report it.
+    pub cpu_s: Option<f64>,
     /// Seconds that passed.
     pub wall_s: f64,
     /// Processor time for each packet-hop, nanoseconds.
-    pub ns_per_hop: f64,
+    pub ns_per_hop: Option<f64>,
     /// The most memory that the process had, bytes; `None` where the system does not report it.
     pub peak_memory_bytes: Option<u64>,
 }

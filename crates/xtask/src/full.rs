@@ -11,16 +11,18 @@ use clap::builder::PossibleValuesParser;
 use crate::python::{built, run as command};
 use crate::{
     Outcome, adversary, cargo, dependencies, files, hostile, integrations, measure, mutants, packages,
+    targets,
 };
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 15] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
     ("dependencies", 4, dependencies::judge),
+    ("device", 2, targets::device),
     ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::table("faults")),
     ("fuzz", 3, fuzz),
@@ -30,6 +32,7 @@ const PARTS: [Part; 13] = [
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),
     ("semver", 10, packages::semver),
     ("soak", 61, || hostile::table("soak")),
+    ("windows", 3, targets::windows),
 ];
 
 /// The names of the parts.

@@ -28,6 +28,7 @@ mod python;
 mod readme;
 mod release;
 mod speed;
+mod targets;
 mod test;
 mod tools;
 mod units;

@@ -1,7 +1,6 @@
 //! `tfrc reproduce`: the laboratory, `tfrc-lab` of the Python package, in place of this process.
 
-use std::io::ErrorKind;
-use std::os::unix::process::CommandExt as _;
+use std::io::{self, ErrorKind};
 use std::process::Command;
 
 use crate::Failure;
@@ -18,7 +17,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if let Ok(program) = std::env::current_exe() {
         laboratory.env("TFRC_PROGRAM", program);
     }
-    let error = laboratory.exec();
+    let error = become_it(&mut laboratory);
     Err(match error.kind() {
         ErrorKind::NotFound => Failure::usage(
             "experiments are run by `tfrc-lab`, which is not installed",
@@ -26,4 +25,19 @@ pub fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         ),
         _ => Failure::io(&"tfrc-lab", &error),
     })
+}
+
+/// Runs the program in place of this one; returns if it does not start.
+#[cfg(unix)]
+fn become_it(program: &mut Command) -> io::Error {
+    std::os::unix::process::CommandExt::exec(program)
+}
+
+/// Runs the program, and ends with its exit status.
+#[cfg(not(unix))]
+fn become_it(program: &mut Command) -> io::Error {
+    match program.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
 }

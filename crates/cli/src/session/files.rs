@@ -137,6 +137,8 @@ pub(crate) fn check_new(path: &Path, existing: Existing) -> Result<(), Failure> 
 /// [`Failure::Usage`] when it exists or cannot be opened.
 pub(crate) fn create(path: &Path, existing: Existing, access: Access) -> Result<File, Failure> {
     check_new(path, existing)?;
+    #[cfg(not(unix))]
+    let _ = access;
     let open = || -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true);

@@ -335,8 +335,10 @@ impl DatagramWriter {
                 Way::Nowhere => return Ok(()),
                 Way::Ended(outcome) => return outcome.clone(),
                 Way::Here { out, waiting } if waiting.is_empty() => {
-                    if let Taker::Udp(out) = out {
-                        out.finish();
+                    match out {
+                        #[cfg(unix)]
+                        Taker::Pipe(_) => {}
+                        Taker::Udp(out) => out.finish(),
                     }
                     self.way = Way::Ended(Ok(()));
                 }

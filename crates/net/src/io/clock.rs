@@ -22,6 +22,7 @@ impl Clock {
     }
 
     /// `at` on the system's own monotonic clock, for timers that want an absolute time.
+    #[cfg(target_os = "linux")]
     pub(super) fn on_system_clock(self, at: Instant) -> Duration {
         Duration::from_nanos(self.epoch_ns.saturating_add(at.as_nanos()))
     }

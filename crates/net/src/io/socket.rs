@@ -126,11 +126,13 @@ impl Socket {
     /// What the system says, such as an address in use.
     pub fn bind(address: SocketAddr, clock: Clock) -> io::Result<Self> {
         let bound = Self::with_batch(UdpSocket::bind(address)?, clock, BATCH)?;
-        let socket = bound.socket.get();
         #[cfg(target_os = "linux")]
-        super::linux::without_destinations(socket);
-        // ICMP messages are a help, not a need.
-        let _ = bound.state.enable_transport_errors(socket.into());
+        {
+            let socket = bound.socket.get();
+            super::linux::without_destinations(socket);
+            // ICMP messages are a help, not a need.
+            let _ = bound.state.enable_transport_errors(socket.into());
+        }
         Ok(bound)
     }
 

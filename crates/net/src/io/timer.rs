@@ -2,7 +2,9 @@
 
 use std::io;
 
-use tfrc_units::{Instant, saturating};
+use tfrc_units::Instant;
+#[cfg(target_os = "linux")]
+use tfrc_units::saturating;
 
 use crate::io::Clock;
 

@@ -1,6 +1,5 @@
-//! A sender and a receiver over a path that loses every hundredth packet, without the standard
-//! library and without a heap. The exit status is 0 if the allowed rate is that of the throughput
-//! equation (RFC 5348 §3.1).
+//! The loop of the library in a process without the standard library. The exit status is 0 if the
+//! allowed rate is that of the throughput equation (RFC 5348 §3.1).
 
 #![no_std]
 #![no_main]
@@ -9,18 +8,12 @@
 use core::ffi::c_int;
 use core::panic::PanicInfo;
 
-use tfrc::{Arrival, Config, Feedback, PacketKind, Receiver, SendDecision, Sender, SentRecord};
-use tfrc_units::{Duration, Ecn, Instant};
+use tfrc_no_std::{SIZE, allowed_rate_after};
+use tfrc_units::Duration;
 
 // SAFETY: nothing of the C library is called; it is linked for the code that calls `main`.
 #[link(name = "c")]
 unsafe extern "C" {}
-
-/// One way.
-const DELAY: Duration = Duration::from_millis(50);
-/// Every packet with a number of this multiple is lost.
-const LOST: u64 = 100;
-const SIZE: u32 = 1460;
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
@@ -41,58 +34,3 @@ extern "C" fn main() -> c_int {
 // SAFETY: no other function of the program has this name.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
-
-/// X in bytes per second.
-fn allowed_rate_after(time: Duration) -> f64 {
-    let config = Config::default();
-    let (mut sender, mut record) = (Sender::new(&config), SentRecord::new());
-    let mut receiver = Receiver::new(&config);
-    // Reports on their way; there is about one for each round-trip time.
-    let mut on_the_way: [Option<(Instant, Feedback)>; 8] = [None; 8];
-    let mut now = Instant::ZERO;
-    while now < Instant::ZERO + time {
-        for slot in &mut on_the_way {
-            if let Some((at, feedback)) = *slot
-                && at <= now
-            {
-                sender.on_feedback(now, feedback);
-                *slot = None;
-            }
-        }
-        if sender.poll_timeout().is_some_and(|wake| wake.at <= now) {
-            sender.handle_timeout(now);
-        }
-        // The receiver lives 50 ms ahead: all that reaches it has been sent by now.
-        let there = now + DELAY;
-        while sender.next_send(now) == SendDecision::Now {
-            sender.on_sent(now, SIZE);
-            let seq = record.on_sent(now);
-            if seq % LOST != LOST - 1 {
-                receiver.on_packet(there, arrival(seq, sender.rtt()));
-            }
-        }
-        if receiver.poll_timeout().is_some_and(|wake| wake.at <= there) {
-            receiver.handle_timeout(there);
-        }
-        if let Some(report) = receiver.poll_feedback(there)
-            && let Some(feedback) = record.feedback(&report)
-            && let Some(slot) = on_the_way.iter_mut().find(|slot| slot.is_none())
-        {
-            *slot = Some((there + DELAY, feedback));
-        }
-        now += Duration::from_millis(1);
-    }
-    sender.allowed_rate().bytes_per_sec()
-}
-
-fn arrival(seq: u64, rtt: Option<Duration>) -> Arrival {
-    Arrival {
-        seq,
-        size: SIZE,
-        ecn: Ecn::NotEct,
-        rtt,
-        window_counter: 0,
-        kind: PacketKind::Data,
-        non_data_before: 0,
-    }
-}

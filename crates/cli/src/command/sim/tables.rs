@@ -239,12 +239,10 @@ pub(super) fn timing(timing: &Timing) -> String {
     let memory = timing
         .peak_memory_bytes
         .map_or(String::new(), |bytes| format!(", {} of memory", human::bytes(bytes)));
-    let text = format!(
-        "\nprocessor {}, passed {}, {} ns a packet-hop{memory}",
-        human::time(timing.cpu_s),
-        human::time(timing.wall_s),
-        human::number(timing.ns_per_hop)
-    );
+    let processor = timing.cpu_s.zip(timing.ns_per_hop).map_or(String::new(), |(cpu, hop)| {
+        format!("processor {}, {} ns a packet-hop, ", human::time(cpu), human::number(hop))
+    });
+    let text = format!("\n{processor}passed {}{memory}", human::time(timing.wall_s));
     plain(&text)
 }
 

@@ -2,12 +2,11 @@
 
 use std::time::Instant;
 
-use rustix::time::{ClockId, clock_gettime};
 use tfrc_lab::document::Timing;
 
 pub(super) struct Stopwatch {
     wall: Instant,
-    cpu: f64,
+    cpu: Option<f64>,
 }
 
 impl Stopwatch {
@@ -16,16 +15,22 @@ impl Stopwatch {
     }
 
     pub(super) fn stop(&self, hops: u64) -> Timing {
-        let cpu_s = cpu() - self.cpu;
-        let ns_per_hop = if hops == 0 { 0.0 } else { cpu_s * 1e9 / hops as f64 };
+        let cpu_s = cpu().zip(self.cpu).map(|(now, then)| now - then);
+        let ns_per_hop = cpu_s.map(|cpu_s| if hops == 0 { 0.0 } else { cpu_s * 1e9 / hops as f64 });
         Timing { cpu_s, wall_s: self.wall.elapsed().as_secs_f64(), ns_per_hop, peak_memory_bytes: peak() }
     }
 }
 
 /// Processor time of this process, seconds.
-fn cpu() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+#[cfg(unix)]
+fn cpu() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
+#[cfg(not(unix))]
+fn cpu() -> Option<f64> {
+    None
 }
 
 /// The most resident memory so far, as Linux reports it.
