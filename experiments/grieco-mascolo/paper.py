@@ -61,7 +61,7 @@ def utilisation(run: Run, c1: Kind, cross: Kind) -> float:
     return (c1_kbps(run, c1) + mean(there) * PACKET[cross] / 1000) / 1000
 
 
-def mixed(figure: Experiment, c1: Kind, cross: Kind) -> None:
+def mix(figure: Experiment, c1: Kind, cross: Kind) -> None:
     """Adds C_1 among flows of the other kind, and Reno among Reno to compare with."""
 
     @figure.run(**flows(c1, cross))

@@ -91,15 +91,15 @@ BOTH_KINDS = {"rfc": [rfc_tcp(), rfc_tfrc()]}
 
 
 
-def through_buffers(figure: int, title: str, spacing: str) -> Experiment:
+def through_buffers(number: int, title: str, spacing: str) -> Experiment:
     """Figure 3 or 4: the oscillation of one flow through buffers, with RFC 5348's `spacing` in that profile.
 
     Emulated, the report's own algorithm, in a DCCP endpoint, goes through the pipe in real time.
     """
     quick = Quick(1, ["duration=30s", "warmup=10s"], ["64p"])
-    found = Experiment(
+    figure = Experiment(
         PAPER,
-        place(figure),
+        place(number),
         f"Oscillation of one flow through a buffer, {title}",
         keys={"buffer": ["link.pipe.queue"]},
         profiles={"rfc": [rfc_tfrc(more=f", spacing = '{spacing}'")]},
@@ -107,16 +107,16 @@ def through_buffers(figure: int, title: str, spacing: str) -> Experiment:
         emulation=Emulation(runs=3, profile="as-published", quick=quick),
     )
 
-    @found.run
+    @figure.run
     def pipe(run: Run) -> dict[str, float]:
         return {"cov": run.cov("tfrc", 0.2), "utilization": run.link("pipe", "utilization")}
 
-    found.columns("cov", "utilization")
+    figure.columns("cov", "utilization")
     # The rate over 180 s at each buffer, which the report has in perspective.
     for packets in (2, 8, 32, 64):
         scale = {"step": 0.5, "unit": "kB/s", "ylim": (0, 300), "whole": True}
-        found.trace(f"Buffer of {packets} packets", "pipe", row=f"{packets}p", flows=["tfrc"], **scale)
-    return found
+        figure.trace(f"Buffer of {packets} packets", "pipe", row=f"{packets}p", flows=["tfrc"], **scale)
+    return figure
 
 
 # Figures 6 and 7, and Figure 8 of the conference version: pairs of a TCP and a TFRC flow.

@@ -1,4 +1,4 @@
-from paper import chain, difference, mixed
+from paper import chain, difference, mix
 
 from tfrc.lab import Emulation, ratio
 
@@ -8,7 +8,7 @@ figure = chain(
     # The kernel's Reno, with one, three and five hops.
     emulation=Emulation(["duration=310s"], runs=2, rows=["1/12p ns2", "3/12p ns2", "5/12p ns2"]),
 )
-mixed(figure, "tfrc", "reno")
+mix(figure, "tfrc", "reno")
 
 for hops, most in ("1 hop", 4), ("3 hops", 4), ("5 hops", 4), ("7 hops", 8), ("10 hops", 8):
     more = ratio(f"{hops.split()[0]}/12p ns2", "c1_Kbps", "reno_c1_Kbps")

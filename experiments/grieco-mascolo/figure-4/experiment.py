@@ -1,9 +1,9 @@
-from paper import ALONE, chain, flows, mixed, utilisation
+from paper import ALONE, chain, flows, mix, utilisation
 
 from tfrc.lab import ratio
 
 figure = chain("Fig. 4", "A Reno flow over several full links, among TFRC")
-mixed(figure, "reno", "tfrc")
+mix(figure, "reno", "tfrc")
 
 
 @figure.run(**flows("tfrc", "tfrc"), rows=ALONE)
