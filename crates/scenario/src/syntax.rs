@@ -474,7 +474,7 @@ pub(super) struct WritesTable {
 #[derive(Debug, Clone, Copy, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Overhead {
-    /// Up to this, uniform, before a TCP sends what it could not send before.
+    /// A uniformly drawn wait of at most this before a TCP sends newly allowed data.
     UpTo(Duration),
     /// As late as this host, at both ends.
     Host(MeasuredHost),

@@ -1,4 +1,4 @@
-//! A lone TCP fills an ordinary queue: the short form of docs/models/tcp-alone.md.
+//! A lone TCP fills an ordinary queue: the short form of `examples/tcp_alone`.
 
 #[path = "../examples/tcp_alone/bottleneck.rs"]
 mod bottleneck;
@@ -51,8 +51,8 @@ fn alone(queue: Queue, settings: &Settings) -> (Figures, f64, f64) {
 #[test]
 fn a_lone_tcp_draws_its_sawtooth_through_every_queue() {
     // At least 0.9 of the sawtooth's utilisation: RED's average is a second behind a flow of 40 ms
-    // and may drop twice in a tooth (docs/models/tcp-alone.md); above it by what CUBIC's curve is
-    // above the line. One loss in a tooth, at most two.
+    // and may drop twice in a tooth (decision 0010); above it by what CUBIC's curve is above the
+    // line. One loss in a tooth, at most two.
     for variant in [Variant::NewReno, Variant::Sack, Variant::Cubic] {
         for acks in [Acks::Each, Acks::Delayed(Duration::from_millis(200))] {
             for (name, queue) in queues() {

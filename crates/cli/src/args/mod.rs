@@ -47,8 +47,8 @@ pub use stream::{Input, MediaArgs, Size};
     arg_required_else_help = true,
     after_help = "Rates are bit/s with decimal prefixes (10M, 64kbit/s); times have a unit (250ms, 20s).\n\
                   Exit status: 0 fine, 1 the run failed, 2 usage or scenario error, 3 a check failed.\n\
-                  send and recv are fine when both ends agreed on the end and no data was dropped but by the network, \
-                  --deadline, -t or Ctrl-C."
+                  send and recv exit 0 if both ends closed in agreement and only the network, --deadline, -t or \
+                  Ctrl-C dropped data."
 )]
 pub struct Cli {
     /// The subcommand.

@@ -86,8 +86,8 @@ impl RecordArgs {
 /// For runs that can be drawn live.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct LiveArgs {
-    /// Draw the run live: rates, loss events, round-trip times or queues; q ends it. Where standard
-    /// output or error is not a terminal, and with JSON, it is reported in lines as without this
+    /// Draw the run live: rates, loss events, round-trip times or queues; q ends it. Falls back to
+    /// plain lines with JSON or when not on a terminal
     #[arg(long)]
     pub tui: bool,
 }

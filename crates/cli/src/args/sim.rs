@@ -54,8 +54,8 @@ pub struct SimArgs {
     /// Interval of --series and --json-stream
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::positive_time)]
     pub interval: Duration,
-    /// Keep the outcome of each run in a folder, and take those that are there: of these scenarios
-    /// with these seeds, by this version of the program
+    /// Reuse results of this version of the program that are stored in this folder, and store new
+    /// ones
     #[arg(long, value_name = "DIR", conflicts_with_all = ["series", "pcap", "timing", "json_stream", "merge"])]
     pub cache: Option<PathBuf>,
     /// Add processor time, time per packet-hop and the most memory used

@@ -6,8 +6,7 @@
 //! ```
 //!
 //! The arguments are rates in Mbit/s and round-trip times in milliseconds, in pairs; without any
-//! the whole table is made. `cargo xtask measure tcp` makes the page `docs/models/tcp-alone.md` of
-//! it.
+//! the whole table is made; decision 0010 in `docs/decisions/` draws its conclusion.
 
 #![expect(clippy::disallowed_macros, reason = "a program prints")]
 

@@ -224,8 +224,8 @@ impl<A: Agent> Engine<A> {
         self.core.reach_time(until);
     }
 
-    /// Sends a packet from `from` at `now`, after everything due by then. A time past counts as the
-    /// engine's.
+    /// Sends a packet from `from` at `now`, after everything due by then. An earlier time is raised
+    /// to the engine's.
     pub fn inject(&mut self, now: Instant, from: Address, packet: Outgoing<A::Payload>) {
         self.run_until(now);
         self.core.send(from, packet);

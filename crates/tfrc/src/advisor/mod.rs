@@ -473,7 +473,7 @@ impl<const N: usize> Advisor<N> {
         let losses = self.loss_events_told.take(&report);
         let coverage = self.coverage(newest, newest_sent_at);
         self.fed_up_to = Some(newest_sent_at);
-        // A sample of the transport's own may be longer ago than the packet.
+        // The transport's sample of the round-trip time may exceed the packet's age.
         let sent_by = sample.map_or(newest_sent_at, |sample| newest_sent_at.min(now - sample));
         let elapsed = sample.map_or(Duration::MAX, |sample| now.saturating_since(newest_sent_at + sample));
         let feedback = Feedback { elapsed, ..report.feedback(sent_by, losses) };

@@ -134,7 +134,7 @@ async fn answer(
         .max_buf_size(LONGEST_HEAD)
         .title_case_headers(true)
         .serve_connection(TokioIo::new(stream), service);
-    // Who asks for what is not HTTP has been told so.
+    // A malformed request has been answered already.
     let _ = http.await;
 }
 

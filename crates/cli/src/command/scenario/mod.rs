@@ -37,7 +37,7 @@ struct ScenarioEntry {
 /// Runs `tfrc scenario`.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a name that is none, [`Failure::Run`] if a file cannot be written.
+/// [`Failure::Usage`] for an unknown name, [`Failure::Run`] if a file cannot be written.
 pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
     match &args.command {
         ScenarioCommand::Keys { markdown: true, .. } => print(&reference::markdown()),

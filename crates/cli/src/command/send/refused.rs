@@ -40,8 +40,8 @@ impl Refused {
         let Totals { too_long, longest, dropped, .. } = self.totals();
         if too_long > 0 && !std::mem::replace(&mut self.told_of_length, true) {
             news.push(format!(
-                "--udp-in: a datagram of {longest} bytes is refused: packets on this path carry at most \
-                 {limit}; more are only counted"
+                "--udp-in: a datagram of {longest} bytes exceeds the {limit} bytes that this path carries: \
+                 dropped; further ones are only counted"
             ));
         }
         if dropped > 0 && !std::mem::replace(&mut self.told_of_drops, true) {

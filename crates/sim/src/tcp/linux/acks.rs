@@ -170,7 +170,7 @@ impl LinuxSender {
         }
     }
 
-    /// The segments reported now were sent before the first missing one was, the last time.
+    /// True if the first segment that is newly reported was sent before the head was last sent.
     fn is_older_than_head(&self, now: Instant, shown: &Shown) -> bool {
         let head = self.flight.head().map_or(now, |head| head.at);
         shown.reported.is_some_and(|sent| sent < head)
