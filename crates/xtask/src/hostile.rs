@@ -29,7 +29,7 @@ pub(crate) fn part(arguments: &[&str]) -> Outcome {
     run(attacks()?.args(arguments))
 }
 
-/// Runs a group of cases; `target/full` gets their table, as `docs/security-runs.md` has it.
+/// Runs a group of cases; `target/full` gets their table.
 pub(crate) fn table(group: &str) -> Outcome {
     let table = built().join("full").join(format!("{group}.md"));
     let made = table.parent().map_or(Ok(()), std::fs::create_dir_all);
