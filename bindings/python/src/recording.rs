@@ -10,7 +10,7 @@ use tfrc::config::PacketSize;
 use tfrc_lab::emulated::{EmulatedRun, EmulationJob};
 use tfrc_lab::quantities::{FLOW, FLOW_COUNTS, KERNEL_FLOW, LINK, LINK_COUNTS, Quantity};
 use tfrc_lab::recording::{Keep, LinkFlows, Looks, PacketDelays, Recording, Samples};
-use tfrc_lab::{batch::seed_of, cache, record_until};
+use tfrc_lab::{Run, batch::seed_of, cache};
 use tfrc_scenario::{FlowKind, World};
 use tfrc_sim::Seed;
 use tfrc_sim::link::FlowStats;
@@ -73,7 +73,7 @@ pub(crate) fn record<'py>(
     };
     let mut scenario = point.scenario.clone();
     scenario.seed = Seed(seed_of(scenario.seed.0, run));
-    let recording = py.detach(|| record_until(&scenario, keep, &|| false));
+    let recording = py.detach(|| Run::of(&scenario).record(keep));
     let recording = recording.unwrap_or_else(|| unreachable!("nobody stops it"));
     let all = arrays(py, &recording, keep)?;
     all.set_item("kept", kept)?;

@@ -12,10 +12,10 @@ use tfrc_lab::cache::{self, Cache};
 use tfrc_lab::document::{self, Several, Single};
 use tfrc_lab::own::Registry;
 use tfrc_lab::printed::{self, Unit};
-use tfrc_lab::record::Interval;
+use tfrc_lab::results::Interval;
 use tfrc_lab::statistics;
 use tfrc_lab::watch::{Look, Watch};
-use tfrc_lab::{Outcome, quantities as lab, run_until, series};
+use tfrc_lab::{Outcome, Run, quantities as lab, series};
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
 use tfrc_scenario::{Plan, Point, Scenario, World};
 use tfrc_sim::Seed;
@@ -225,7 +225,7 @@ pub(crate) fn run_one(
         None => Some(tfrc_lab::run(&scenario)),
         Some(interval) => {
             let look = |look: Look| series.extend(look.flows.into_iter().chain(look.links));
-            run_until(&scenario, &mut [Watch::all(interval, look)], &|| false)
+            Run::of(&scenario).watch(Watch::all(interval, look)).outcome()
         }
     });
     let outcome = outcome.unwrap_or_else(|| unreachable!("nobody stops it"));
@@ -326,22 +326,20 @@ fn run(
                 done.fetch_add(time.as_nanos(), Ordering::Relaxed);
             };
             let mut go = || {
-                let mut watches = vec![Watch::time(step, passed)];
+                let stops = || stop.load(Ordering::Relaxed) || own.is_some_and(|(_, raised)| raised.is_set());
+                let mut go = Run::of(scenario).watch(Watch::time(step, passed)).until(&stops);
+                if let Some((own, _)) = own {
+                    go = go.own(own).unwrap_or_else(|error| unreachable!("checked before: {error}"));
+                }
                 if let Some(interval) = interval {
-                    watches.push(Watch::all(interval, |look| {
+                    go = go.watch(Watch::all(interval, |look| {
                         look.flows
                             .iter()
                             .chain(&look.links)
                             .for_each(|one| add_interval(&mut rows, run, one));
                     }));
                 }
-                let stops = || stop.load(Ordering::Relaxed);
-                match own {
-                    None => run_until(scenario, &mut watches, &stops),
-                    Some((own, raised)) => own
-                        .run(scenario, &mut watches, &|| stops() || raised.is_set())
-                        .unwrap_or_else(|error| unreachable!("checked before: {error}")),
-                }
+                go.outcome()
             };
             let outcome = match own {
                 None => go(),
@@ -470,7 +468,7 @@ fn series_rows(axes: &[Axis<'_>]) -> Rows {
         .with_word("stopped")
 }
 
-fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_lab::record::Interval) {
+fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_lab::results::Interval) {
     let row = rows.row().count(run.run.into()).count(run.number as u64);
     let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
     let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());

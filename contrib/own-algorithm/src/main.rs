@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use tfrc_lab::Run;
 use tfrc_lab::agent::{Acknowledged, Allowance, Controller, Lost};
 use tfrc_lab::own::Registry;
 use tfrc_scenario::{Document, World};
@@ -55,7 +56,7 @@ pub(crate) fn goodputs(text: &str) -> Result<Vec<(String, f64)>, Box<dyn std::er
     let registry =
         Registry::default().controller("aimd", || Aimd(2.0)).queue("head-drop", |_| HeadDrop::default());
     let plan = Document::new("own.toml", text).plan_for(World::Extended)?;
-    let outcome = registry.run(&plan.points[0].scenario, &mut [], &|| false)?.ok_or("stopped")?;
+    let outcome = Run::of(&plan.points[0].scenario).own(&registry)?.outcome().ok_or("stopped")?;
     Ok(outcome.flows.into_iter().map(|flow| (flow.id, flow.goodput_bps.unwrap_or(0.0))).collect())
 }
 

@@ -20,9 +20,9 @@ pub use crate::jobs::Shard;
 use crate::jobs::Workers;
 use crate::note::{self, Note};
 use crate::quantities::{self, Quantity};
-use crate::record::FlowSummary;
+use crate::results::{FlowSummary, GroupOutcome, Outcome};
+use crate::run::run;
 use crate::statistics::{Estimate, estimate, mean};
-use crate::{GroupOutcome, Outcome, run};
 use tfrc_scenario::{Document, Plan, Point, Scenario};
 
 /// Selection of a plan's runs, and the number of threads.
@@ -77,6 +77,16 @@ pub struct Results {
     pub shard: Option<Shard>,
     /// The points.
     pub points: Vec<PointResult>,
+}
+
+impl Results {
+    /// The notes on its points, each with the number of points that it is about.
+    #[must_use]
+    pub fn notes(&self) -> Vec<(Note, usize)> {
+        let count = |note| self.points.iter().filter(|point| point.notes.contains(&note)).count();
+        let counted = Note::ALL.map(|note| (note, count(note)));
+        counted.into_iter().filter(|(_, points)| *points > 0).collect()
+    }
 }
 
 /// Results of one point.

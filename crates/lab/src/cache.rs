@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tfrc_scenario::{Scenario, files};
 use tfrc_sim::Seed;
 
-use crate::Outcome;
+use crate::results::Outcome;
 
 /// All but the seed that determines a run: the code, and the scenario as it was read, however it
 /// was written.

@@ -21,8 +21,8 @@ use std::net::Ipv4Addr;
 use etherparse::{
     IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
 };
-use tfrc_scenario::{FlowKind, Member};
-use tfrc_sim::Address;
+use tfrc_scenario::{FlowKind, Scenario};
+use tfrc_sim::NodeId;
 use tfrc_sim::packet::{FlowId, Header};
 use tfrc_sim::tcp::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, Stack, Timestamps};
 use tfrc_sim::trace::{PacketCopy, PacketEnd};
@@ -52,33 +52,33 @@ pub struct Captured {
 }
 
 /// Makes captured packets of copies.
-pub(crate) struct Capture<'c> {
-    /// The sender of each flow.
-    senders: Vec<Address>,
+pub struct Capture<'c> {
+    /// The sender's node of each flow.
+    senders: Vec<NodeId>,
     /// Facts of each flow that has a TCP.
     facts: Vec<Option<TcpFacts>>,
     /// Both ends of each connection, that of the flow's sender first.
     connections: BTreeMap<(FlowId, ConnectionId), [ConnectionEnd; 2]>,
-    told: &'c mut dyn FnMut(Captured),
+    to: Box<dyn FnMut(Captured) + 'c>,
 }
 
 impl<'c> Capture<'c> {
-    pub(crate) fn new(
-        senders: Vec<Address>,
-        members: &[Member<'_>],
-        told: &'c mut dyn FnMut(Captured),
-    ) -> Self {
+    /// Hands what the senders of a scenario's flows send and receive to `to`.
+    pub fn new(scenario: &Scenario, to: impl FnMut(Captured) + 'c) -> Self {
+        let (_, members) = scenario.lay_out(scenario.seed);
+        let senders = members.iter().map(|member| member.from).collect();
         let facts = members.iter().map(|member| TcpFacts::of(&member.flow.kind)).collect();
-        Self { senders, facts, connections: BTreeMap::new(), told }
+        Self { senders, facts, connections: BTreeMap::new(), to: Box::new(to) }
     }
 
-    /// Takes a copy; those of the receiver's end are left out.
-    pub(crate) fn add(&mut self, copy: &PacketCopy<Payload>) {
+    /// Takes a copy of its run ([`Run::copy`](crate::Run::copy)); those of the receiver's end are left
+    /// out.
+    pub fn add(&mut self, copy: &PacketCopy<Payload>) {
         let header = &copy.packet.header;
         let Some(sender) = self.senders.get(saturating::<usize>(header.flow.0)).copied() else { return };
         let out = match copy.end {
-            PacketEnd::Receiver if header.dst == sender => false,
-            PacketEnd::Sender if header.src == sender => true,
+            PacketEnd::Receiver if header.dst.node() == sender => false,
+            PacketEnd::Sender if header.src.node() == sender => true,
             PacketEnd::Receiver | PacketEnd::Sender => return,
         };
         let [near, far] = addresses(header.flow);
@@ -122,7 +122,7 @@ impl<'c> Capture<'c> {
             Payload::Traffic(Segment::Ack(_)) => content.len(),
             _ => content.len().max(saturating::<usize>(header.size).saturating_sub(Ipv4Header::MIN_LEN)),
         };
-        (self.told)(way.packet(copy.at, header, protocol, &content, length));
+        (self.to)(way.packet(copy.at, header, protocol, &content, length));
     }
 
     /// A segment of data.

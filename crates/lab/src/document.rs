@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::Outcome;
 use crate::batch::Results;
 use crate::note::Note;
 use crate::record::SCHEMA_VERSION;
+use crate::results::Outcome;
 
 /// A document with the version of its form.
 #[derive(Debug, Serialize, JsonSchema)]

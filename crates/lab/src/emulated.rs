@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::recording::{LinkFlows, Looks, Recording};
+use crate::keep::{LinkFlows, Looks};
+use crate::recording::Recording;
 
 /// One emulated run of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -277,7 +278,7 @@ pub struct KernelNotes {
 mod tests {
     use super::*;
     use crate::recording::Keep;
-    use crate::run::record_until;
+    use crate::run::Run;
     use tfrc_scenario::Document;
 
     #[test]
@@ -326,7 +327,7 @@ mod tests {
         let scenario = Document::new("t", text).plan().expect("right").points.remove(0).scenario;
         let keep = Keep { looks: Looks::Taken, link_flows: LinkFlows::Counted, ..Keep::NOTHING };
         let run = EmulatedRun {
-            recording: record_until(&scenario, keep, &|| false).expect("nothing stops it"),
+            recording: Run::of(&scenario).record(keep).expect("nothing stops it"),
             fidelity: Fidelity { rate_error: Some(0.1 + 0.2), ..Fidelity::default() },
             kernel: KernelNotes { release: "6".to_owned(), ..KernelNotes::default() },
             threads: vec![NodeThread { name: "node a".to_owned(), ran_s: 0.5, waited_s: 0.25 }],

@@ -4,9 +4,8 @@ use tfrc::config::PacketSize;
 use tfrc_scenario::{FlowKind, Member};
 use tfrc_units::{Duration, Instant, Rate};
 
-use crate::record::{FlowSummary, Interval};
-use crate::recording::FlowCounts;
-use crate::world::Progress;
+use crate::results::{FlowCounts, FlowSummary, Interval};
+use crate::state::Progress;
 
 /// Returns the counters of a flow between two states.
 pub(crate) fn counts(before: &Progress, after: &Progress) -> FlowCounts {

@@ -12,30 +12,32 @@ pub mod batch;
 #[cfg(feature = "host")]
 pub mod cache;
 pub mod capture;
+mod csv;
 pub mod document;
 pub mod emulated;
 mod figures;
 pub mod jobs;
+pub mod keep;
 pub mod metric;
 pub mod note;
 pub mod own;
-mod packets;
+pub mod packets;
 pub mod plot;
 pub mod printed;
 pub mod quantities;
 pub mod record;
 pub mod recording;
 pub mod report;
+pub mod results;
 mod run;
 pub mod series;
+mod state;
 pub mod statistics;
 pub mod watch;
 pub mod world;
 
-pub use run::{
-    COV_SCALE, Completion, FINE_COV_SCALE, GroupOutcome, LinkOutcome, Listeners, Outcome, record_until, run,
-    run_traced, run_until, run_watched, run_with,
-};
+pub use results::Outcome;
+pub use run::{Run, run};
 
 /// The version of the code that measures: a hash of the sources of the crates that decide a run,
 /// of the packages that they are built with, and of the compiler's version.

@@ -13,8 +13,7 @@ use tfrc_sim::traffic::{Distribution, Pattern};
 use tfrc_sim::{LinkId, LinkSpec, Network, NodeId};
 use tfrc_units::{Probability, Rate, f64_from_u64};
 
-use crate::Outcome;
-use crate::batch::Results;
+use crate::results::Outcome;
 use tfrc_scenario::{Application, Flow, FlowKind, RoundTrip, Scenario};
 
 /// A reason to read simulated results with care.
@@ -66,25 +65,19 @@ impl fmt::Display for Note {
 }
 
 impl Note {
+    /// All, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::NothingRandom,
+        Self::PhaseEffects,
+        Self::PieActivatesLate,
+        Self::LateTakenForLost,
+        Self::SizesDiffer,
+    ];
+
     /// The notes on one run of a scenario.
     #[must_use]
     pub fn of_run(scenario: &Scenario, outcome: &Outcome) -> Vec<Self> {
         kept(before_runs(scenario), &[outcome])
-    }
-
-    /// The notes on the points of several runs, each with the number of points that it is about.
-    #[must_use]
-    pub fn of_points(results: &Results) -> Vec<(Self, usize)> {
-        let count = |note| results.points.iter().filter(|point| point.notes.contains(&note)).count();
-        let all = [
-            Self::NothingRandom,
-            Self::PhaseEffects,
-            Self::PieActivatesLate,
-            Self::LateTakenForLost,
-            Self::SizesDiffer,
-        ]
-        .map(|note| (note, count(note)));
-        all.into_iter().filter(|(_, points)| *points > 0).collect()
     }
 
     /// The sentence, with the number of points where it is not about all of them.
@@ -261,7 +254,7 @@ fn must_cross(network: &Network, link: LinkId, from: NodeId, to: NodeId) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{Order, run_plan};
+    use crate::batch::{Order, Results, run_plan};
     use tfrc_scenario::Document;
 
     const TWO: &str = "duration = '6s'\nwarmup = '1s'\nruns = 2\nnodes = ['a', 'b']\n\
@@ -362,7 +355,7 @@ mod tests {
     fn a_note_on_some_points_says_on_how_many() {
         let sweep = "sweep=[{ set = 'link.path.loss', values = ['0%', '1%', '2%'] }]";
         let found = results(&[sweep]);
-        let counted = Note::of_points(&found);
+        let counted = found.notes();
         assert_eq!(counted, [(Note::NothingRandom, 1)]);
         assert!(Note::NothingRandom.sentence(1, 3).starts_with("At 1 of 3 points: Nothing"));
         assert!(Note::NothingRandom.sentence(3, 3).starts_with("Nothing"));

@@ -7,10 +7,7 @@ use tfrc_scenario::{FlowKind, Scenario};
 use tfrc_sim::LinkSpec;
 use tfrc_sim::queue::{Discipline, Queue};
 
-use crate::Outcome;
 use crate::agent::Controller;
-use crate::run::run_stage;
-use crate::watch::Watch;
 
 type MakeController = Box<dyn Fn() -> Box<dyn Controller> + Send + Sync>;
 type MakeQueue = Box<dyn Fn(&LinkSpec) -> Box<dyn Discipline> + Send + Sync>;
@@ -92,25 +89,6 @@ impl Registry {
             }
         }
         Ok(())
-    }
-
-    /// Runs a scenario that was read for [`World::Extended`](tfrc_scenario::World), with these
-    /// controllers and queues, seen by observers, unless `stop` says true, which is asked after
-    /// every stretch of at most 100 ms of virtual time; `None` then.
-    ///
-    /// # Errors
-    /// [`NotRegistered`] if the scenario has another name.
-    ///
-    /// # Panics
-    /// If a controller or queue does.
-    pub fn run(
-        &self,
-        scenario: &Scenario,
-        watches: &mut [Watch<'_>],
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Outcome>, NotRegistered> {
-        self.check(scenario)?;
-        Ok(run_stage(scenario, self, watches, stop))
     }
 }
 

@@ -9,12 +9,14 @@ use tfrc_sim::trace::{DropCause, Happening, TraceRecord};
 use tfrc_sim::{LinkId, NodeId};
 use tfrc_units::{Instant, saturating};
 
+use crate::csv::field;
+
 /// The heads of the columns. Times are seconds since the begin of the run; a packet keeps its
 /// number on its way; `ecn` has the two bits of RFC 3168 §5.
 const HEADS: &str = "t_s,event,link,flow,packet,bytes,ecn,sent_s,from,to\n";
 
 /// A file of packet events, of the run of one scenario.
-pub(crate) struct PacketEvents<'o> {
+pub struct PacketEvents<'o> {
     out: &'o mut dyn Write,
     flows: Vec<String>,
     links: BTreeMap<LinkId, String>,
@@ -24,20 +26,22 @@ pub(crate) struct PacketEvents<'o> {
 }
 
 impl<'o> PacketEvents<'o> {
-    pub(crate) fn new(scenario: &Scenario, out: &'o mut dyn Write) -> Self {
+    /// A file of the run of a scenario.
+    pub fn new(scenario: &Scenario, out: &'o mut dyn Write) -> Self {
         let (network, members) = scenario.lay_out(scenario.seed);
         let failure = out.write_all(HEADS.as_bytes()).err();
         Self {
             out,
-            flows: members.into_iter().map(|member| quoted(&member.name)).collect(),
-            links: network.links().map(|(id, link)| (id, quoted(&link.name))).collect(),
-            nodes: network.nodes().map(|(id, name)| (id, quoted(name))).collect(),
+            flows: members.into_iter().map(|member| field(&member.name).into_owned()).collect(),
+            links: network.links().map(|(id, link)| (id, field(&link.name).into_owned())).collect(),
+            nodes: network.nodes().map(|(id, name)| (id, field(name).into_owned())).collect(),
             line: String::new(),
             failure,
         }
     }
 
-    pub(crate) fn add(&mut self, record: &TraceRecord) {
+    /// Adds what happened to a packet ([`Run::trace`](crate::Run::trace)).
+    pub fn add(&mut self, record: &TraceRecord) {
         let (event, link) = match record.what {
             Happening::Crossed(link) => ("crossed", Some(link)),
             Happening::Dropped(link, DropCause::Early) => ("dropped-early", Some(link)),
@@ -70,15 +74,11 @@ impl<'o> PacketEvents<'o> {
         }
     }
 
+    /// Ends the file.
+    ///
+    /// # Errors
     /// The first error of writing.
-    pub(crate) fn end(self) -> io::Result<()> {
+    pub fn end(self) -> io::Result<()> {
         self.failure.map_or(Ok(()), Err)
     }
-}
-
-/// A field as RFC 4180 §2 wants it.
-fn quoted(text: &str) -> String {
-    let mut field = String::new();
-    crate::series::quoted(text, &mut field);
-    field
 }

@@ -3,9 +3,7 @@
 
 use tfrc_sim::link::LinkStats;
 
-use crate::LinkOutcome;
-use crate::record::{FlowSummary, RateFactors};
-use crate::recording::FlowCounts;
+use crate::results::{FlowCounts, FlowSummary, LinkOutcome, RateFactors};
 
 /// A quantity of a `T`, such as a flow or a link.
 #[derive(Debug)]

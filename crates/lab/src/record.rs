@@ -3,20 +3,17 @@
 //! The command line prints it (`--json-stream`, one object a line, `type` says which), the page of
 //! [`crate::report`] draws it, and the last record is what `--json` prints. Rates are bit/s, times
 //! seconds, and the unit stands in the key. A value that is not known at this side is `None`: left
-//! out of [`Start`], [`Interval`] (but for simulations, [`Interval::simulated`]) and [`Event`],
+//! out of [`Start`], [`Interval`] (but for simulations, [`simulated`]) and [`Event`],
 //! written as `null` in [`Summary`] so that its keys are always there.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tfrc::guard::Trip;
 
-use crate::agent::Delays;
 use crate::emulated::Fidelity;
 use crate::note::Note;
-use crate::{Completion, GroupOutcome, LinkOutcome};
+use crate::results::{FlowSummary, GroupOutcome, Interval, LinkOutcome};
 
 /// One line of a run's stream: first a start, then intervals and events in the order of their
 /// times, then an end or an error.
@@ -113,100 +110,6 @@ impl Start {
     }
 }
 
-/// Measurements of one flow (and of the link it crosses, where it can be seen) over the
-/// `interval_s` seconds before `t_s`.
-///
-/// Counts are of this interval alone, never totals.
-/// `Interval { t_s, interval_s, ..Interval::default() }` starts one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Interval {
-    /// End of the interval, seconds since the start.
-    pub t_s: f64,
-    /// Length of the interval, seconds.
-    pub interval_s: f64,
-    /// The flow; absent for the flow that `send`, `recv` or `demo` is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flow: Option<String>,
-    /// The link that the interval is about, in place of a flow: its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub link: Option<String>,
-    /// Packets sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sent_packets: Option<u64>,
-    /// Packets received.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub received_packets: Option<u64>,
-    /// Packets found lost; of a simulated or emulated flow, the packets that links dropped in this
-    /// time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost_packets: Option<u64>,
-    /// Packets that the sender dropped because their deadline had passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub late_dropped_packets: Option<u64>,
-    /// Packets that arrived and were dropped there because the receiver's reader or disk was too
-    /// slow, as far as this side knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dropped_by_reader_packets: Option<u64>,
-    /// Application data sent, bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub send_rate_bps: Option<f64>,
-    /// X_recv, the receive rate of the latest feedback (RFC 5348 §6.2), bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_rate_bps: Option<f64>,
-    /// Application data that arrived, bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub goodput_bps: Option<f64>,
-    /// X, the allowed sending rate (RFC 5348 §4.3), bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_rate_bps: Option<f64>,
-    /// The rate that a media encoder should aim at, bit/s: the allowed rate, at most the cap. Of a
-    /// connection only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_rate_bps: Option<f64>,
-    /// Pictures that the encoder of `stream` made in the last second, 1/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encoder_fps: Option<f64>,
-    /// Bitrate of the encoder's picture in the last second, bit/s; sound and container come on top.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encoder_rate_bps: Option<f64>,
-    /// Pictures made in the last second, of those asked for: 1 is real time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encoder_speed: Option<f64>,
-    /// Rate of the bottleneck link, bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub link_rate_bps: Option<f64>,
-    /// p, the loss event rate now (RFC 5348 §5), 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_event_rate: Option<f64>,
-    /// Share of the interval's packets that were lost, of those lost or received, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub packet_loss_rate: Option<f64>,
-    /// R, the smoothed round-trip time (RFC 5348 §4.3), seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rtt_s: Option<f64>,
-    /// Packets waiting in the queue of the link, or of the bottleneck, the most that were seen in
-    /// this interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue_packets: Option<f64>,
-    /// Packets waiting in the queue of the link, mean over the interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean_queue_packets: Option<f64>,
-    /// Share of the interval in which the link was transmitting, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub utilization: Option<f64>,
-    /// Loss events that began; of a TCP, window reductions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_events: Option<u64>,
-    /// Congestion window of a TCP at the end of the interval, segments.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cwnd_packets: Option<f64>,
-    /// The rule that has stopped the flow at the end of the interval: one of its circuit
-    /// breaker (RFC 8083), or its stop rule (RFC 3714).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Trip>,
-}
-
 /// The keys of an interval that a simulation measures.
 const SIMULATED: [&str; 15] = [
     "t_s",
@@ -226,24 +129,22 @@ const SIMULATED: [&str; 15] = [
     "stopped",
 ];
 
-impl Interval {
-    /// The line of a simulation's stream: of a flow with the same keys for each flow and at any
-    /// time; a value that is not known (a TCP has no allowed rate) is `null`. A line of a link has
-    /// the keys of a link.
-    #[must_use]
-    pub fn simulated(self) -> serde_json::Value {
-        let is_link = self.link.is_some();
-        let mut line = serde_json::json!(Record::Interval(self));
-        if is_link {
-            return line;
-        }
-        for key in SIMULATED {
-            if line.get(key).is_none() {
-                line[key] = serde_json::Value::Null;
-            }
-        }
-        line
+/// The line of a simulation's stream: of a flow with the same keys for each flow and at any
+/// time; a value that is not known (a TCP has no allowed rate) is `null`. A line of a link has
+/// the keys of a link.
+#[must_use]
+pub fn simulated(interval: Interval) -> serde_json::Value {
+    let is_link = interval.link.is_some();
+    let mut line = serde_json::json!(Record::Interval(interval));
+    if is_link {
+        return line;
     }
+    for key in SIMULATED {
+        if line.get(key).is_none() {
+            line[key] = serde_json::Value::Null;
+        }
+    }
+    line
 }
 
 /// Kind of an event at one moment of a run.
@@ -451,183 +352,6 @@ pub enum Outcome {
     /// Everything was sent, and the receiver did not say that it has written what arrived. Exit
     /// status 1.
     Unconfirmed,
-}
-
-/// The figures of one flow over the measured part of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct FlowSummary {
-    /// Name of the flow, the same as in [`Interval::flow`].
-    pub id: String,
-    /// Protocol or pattern of the flow, such as `tfrc` or `tcp-sack`.
-    pub kind: String,
-    /// Application data sent, bit/s.
-    pub send_rate_bps: Option<f64>,
-    /// Application data that arrived, bit/s.
-    pub goodput_bps: Option<f64>,
-    /// Packets that links dropped, per packet that was dropped or arrived, 0 to 1.
-    pub packet_loss_rate: Option<f64>,
-    /// Loss events per packet, 0 to 1.
-    pub loss_event_rate: Option<f64>,
-    /// Round-trip time, mean, seconds.
-    pub rtt_s: Option<f64>,
-    /// Coefficient of variation of the rate.
-    pub cov: Option<f64>,
-    /// Coefficient of variation of the rate at 0.2 s, where it is measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cov_200ms: Option<f64>,
-    /// The smoothed round-trip time of a kernel's TCP (`tcpi_rtt`), mean over the measured time,
-    /// seconds; of emulated flows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub srtt_s: Option<f64>,
-    /// The variation of that time (`tcpi_rttvar`), mean, seconds; of emulated flows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rttvar_s: Option<f64>,
-    /// The retransmission timeout of a kernel's TCP (`tcpi_rto`), mean, seconds; of emulated flows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rto_s: Option<f64>,
-    /// Delays of its data packets over the measured time; of simulated flows.
-    #[serde(flatten)]
-    pub delays: FlowDelays,
-    /// Times of its transfers; of simulated flows whose transfers end.
-    #[serde(flatten)]
-    pub completion: Completion,
-    /// Seconds from its start to the first five seconds in which its goodput was, in each second,
-    /// within a quarter of the mean over the flows then active; of the flows with a congestion
-    /// control in a simulation with several; left out if there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub convergence_s: Option<f64>,
-    /// The flow against the TCPs that always had data and lost packets at the same links: why its
-    /// rate is not theirs; of TFRC flows next to such TCPs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against_tcp: Option<AgainstTcp>,
-    /// The loss intervals closed in the measured time, in packets, where the scenario keeps them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_intervals: Option<Vec<f64>>,
-    /// The last stop of the flow by its circuit breaker or its stop rule, in the whole run; left
-    /// out if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Stop>,
-}
-
-/// A TFRC flow against the TCPs next to it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct AgainstTcp {
-    /// The ratio of the rates and its factors.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub factors: Option<RateFactors>,
-    /// Why there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<NoFactors>,
-}
-
-impl AgainstTcp {
-    pub(crate) const fn with(factors: RateFactors) -> Self {
-        Self { factors: Some(factors), missing: None }
-    }
-
-    pub(crate) const fn without(missing: NoFactors) -> Self {
-        Self { factors: None, missing: Some(missing) }
-    }
-}
-
-/// The ratio of a TFRC flow's goodput to the mean of TCPs, as the product of five factors:
-/// `obedience`, `loss_events`, `rtt`, `rto` and `tcp`. Each replaces one quantity of the flow by
-/// TCP's in the equation f(p, R, t_RTO) that the flow is set to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RateFactors {
-    /// Number of TCP flows; the values of TCP are means over them.
-    pub tcp_flows: u64,
-    /// Goodput over that of TCP.
-    pub ratio: f64,
-    /// Goodput over f of its own loss event rate, round-trip time and t_RTO.
-    pub obedience: f64,
-    /// f with its own loss event rate over f with TCP's.
-    pub loss_events: f64,
-    /// f with its own round-trip time, and the t_RTO that follows, over f with TCP's.
-    pub rtt: f64,
-    /// f with the t_RTO of the equation over f with TCP's retransmission timeout.
-    pub rto: f64,
-    /// f with TCP's values over TCP's goodput.
-    pub tcp: f64,
-    /// TCP's loss events per packet sent: drops at links, those within a round-trip time of an
-    /// event's first in one event.
-    pub tcp_loss_event_rate: f64,
-}
-
-/// Why a flow is not compared with TCPs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum NoFactors {
-    /// The drops were too many to keep, or the world does not know them.
-    DropsUnknown,
-    /// The flow or a TCP next to it had fewer than ten loss events in the measured time.
-    FewLossEvents,
-    /// Nothing of one of them arrived.
-    NothingArrived,
-}
-
-/// Delays of the data packets of a flow, each percentile to within 1 %.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct FlowDelays {
-    /// One-way delay from sender to receiver, median, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_p50_s: Option<f64>,
-    /// The 95th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_p95_s: Option<f64>,
-    /// The 99th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_p99_s: Option<f64>,
-    /// The part of the one-way delay above that of an empty path at the first rates of its links,
-    /// median, seconds: waiting, and what links add on purpose.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queueing_delay_p50_s: Option<f64>,
-    /// The 95th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queueing_delay_p95_s: Option<f64>,
-    /// The 99th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queueing_delay_p99_s: Option<f64>,
-    /// Mean difference, without its sign, between the one-way delays of packets that arrive one
-    /// after the other, seconds: the value that the jitter of RFC 3550 §6.4.1 settles at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter_s: Option<f64>,
-}
-
-impl From<Delays> for FlowDelays {
-    fn from(delays: Delays) -> Self {
-        let [delay_p50_s, delay_p95_s, delay_p99_s] = delays.one_way.map(Some);
-        let [queueing_delay_p50_s, queueing_delay_p95_s, queueing_delay_p99_s] = delays.queueing.map(Some);
-        Self {
-            delay_p50_s,
-            delay_p95_s,
-            delay_p99_s,
-            queueing_delay_p50_s,
-            queueing_delay_p95_s,
-            queueing_delay_p99_s,
-            jitter_s: delays.jitter,
-        }
-    }
-}
-
-/// The stop of a flow by a rule of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stop {
-    /// Seconds since the start of the run.
-    pub at_s: f64,
-    /// The rule: one of the circuit breaker (RFC 8083), or the stop rule (RFC 3714).
-    pub rule: Trip,
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whose = if self.rule == Trip::DropRate { "stop rule" } else { "circuit breaker" };
-        write!(f, "stopped at {:.1} s by the {whose}: {}", self.at_s, self.rule)
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::record::Interval;
+use crate::csv::field;
+use crate::results::Interval;
 use crate::watch::Look;
 
 /// A column of measurements: its key, and its value in an interval.
@@ -68,7 +69,7 @@ pub fn heads<'n>(sweeps: impl IntoIterator<Item = &'n str>, mut out: impl Write)
     let mut line = "run,point".to_owned();
     for name in sweeps {
         line.push(',');
-        quoted(name, &mut line);
+        line.push_str(&field(name));
     }
     line.push_str(",flow,link");
     for (key, _) in COLUMNS {
@@ -86,14 +87,14 @@ pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result
     let mut front = format!("{},{}", of.run, of.point);
     for (_, value) in of.at {
         front.push(',');
-        quoted(value, &mut front);
+        front.push_str(&field(value));
     }
     let mut line = String::new();
     for interval in look.flows.iter().chain(&look.links) {
         line.clone_from(&front);
         for name in [&interval.flow, &interval.link] {
             line.push(',');
-            quoted(name.as_deref().unwrap_or_default(), &mut line);
+            line.push_str(&field(name.as_deref().unwrap_or_default()));
         }
         for (_, value) in COLUMNS {
             match value(interval) {
@@ -109,15 +110,6 @@ pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result
         out.write_all(line.as_bytes())?;
     }
     Ok(())
-}
-
-/// Adds a field, in quotes where commas, quotes or line ends ask for them (RFC 4180 §2).
-pub(crate) fn quoted(text: &str, line: &mut String) {
-    if text.contains([',', '"', '\n', '\r']) {
-        let _ = write!(line, "\"{}\"", text.replace('"', "\"\""));
-    } else {
-        line.push_str(text);
-    }
 }
 
 #[cfg(test)]
@@ -144,7 +136,7 @@ mod tests {
         columns.sort_unstable();
         assert_eq!(keys, columns);
         // A key that serde would read and that nothing writes would be missed above.
-        let source = include_str!("record.rs");
+        let source = include_str!("results.rs");
         let (_, body) = source.split_once("pub struct Interval {").expect("there");
         let fields = body.split('}').next().expect("its body").matches("    pub ").count();
         assert_eq!(fields, COLUMNS.len() + 3);

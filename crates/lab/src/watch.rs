@@ -6,9 +6,9 @@ use tfrc_sim::link::LinkStats;
 use tfrc_units::{Duration, Instant};
 
 use crate::figures::interval;
-use crate::record::Interval;
-use crate::recording::LOOK;
-use crate::world::{Progress, Stage, World};
+use crate::keep::LOOK;
+use crate::results::Interval;
+use crate::state::{Progress, Stage, World};
 
 /// Shortest stretch that an observer can ask for.
 const SHORTEST: Duration = Duration::from_millis(1);

@@ -1,7 +1,8 @@
 //! TFRC flows against the TCPs next to them: the factors of the ratio of their rates.
 
-use tfrc_lab::record::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
-use tfrc_lab::{Listeners, run, run_traced};
+use tfrc_lab::packets::PacketEvents;
+use tfrc_lab::results::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
+use tfrc_lab::{Run, run};
 use tfrc_scenario::Scenario;
 
 fn scenario(duration: &str, flows: &str, more: &str) -> Scenario {
@@ -78,8 +79,9 @@ fn the_factors_multiply_to_the_ratio() {
 fn the_loss_events_of_tcp_are_its_drops() {
     let scenario = scenario("120s", TCP, "");
     let mut csv = Vec::new();
-    let listeners = Listeners { packets: Some(&mut csv), ..Listeners::default() };
-    let outcome = run_traced(&scenario, &mut [], listeners, &|| false).unwrap().unwrap();
+    let mut events = PacketEvents::new(&scenario, &mut csv);
+    let outcome = Run::of(&scenario).trace(|record| events.add(record)).outcome().unwrap();
+    events.end().unwrap();
     let text = String::from_utf8(csv).unwrap();
     let mut lines = text.lines();
     let heads: Vec<&str> = lines.next().unwrap().split(',').collect();

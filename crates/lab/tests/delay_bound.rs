@@ -105,7 +105,7 @@ fn measured(network: &Network, bound: &str) -> Means {
     for seed in 1..=SEEDS {
         scenario.seed = Seed(seed);
         let keep = Keep { looks: Looks::Taken, ..Keep::NOTHING };
-        let recording = tfrc_lab::record_until(&scenario, keep, &|| false).unwrap();
+        let recording = tfrc_lab::Run::of(&scenario).record(keep).unwrap();
         let looks = recording.links[0].queue.values();
         let before = (recording.from.as_nanos() / LOOK.as_nanos()) as usize;
         let queue: Vec<f64> = looks.iter().skip(before).flatten().copied().collect();

@@ -1,8 +1,8 @@
 //! Delays, completion times and fairness of simulated flows, against arithmetic.
 
-use tfrc_lab::record::FlowDelays;
 use tfrc_lab::recording::{Keep, PacketDelays};
-use tfrc_lab::{Outcome, record_until, run};
+use tfrc_lab::results::FlowDelays;
+use tfrc_lab::{Outcome, Run, run};
 use tfrc_scenario::Scenario;
 
 /// One link of 8 Mbit/s and 20 ms, 1 µs a byte.
@@ -120,7 +120,7 @@ fn two_alike_are_fair_and_converge() {
 #[test]
 fn a_recording_measures_packets_where_it_is_asked_to() {
     let scenario = scenario("", &flow("cbr", "x", "rate = '1Mbit/s'"));
-    let of = |keep| record_until(&scenario, keep, &|| false).expect("runs").outcome.flows[0].delays;
+    let of = |keep| Run::of(&scenario).record(keep).expect("runs").outcome.flows[0].delays;
     assert_eq!(of(Keep::default()), FlowDelays::default());
     assert!(of(Keep { delays: PacketDelays::Measured, ..Keep::default() }).delay_p95_s.is_some());
 }

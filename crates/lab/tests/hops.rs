@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tfrc_lab::Run;
+use tfrc_lab::packets::PacketEvents;
 use tfrc_lab::watch::Watch;
-use tfrc_lab::{Listeners, run_traced, run_watched};
 use tfrc_scenario::{Document, World};
 use tfrc_units::Duration;
 
@@ -31,13 +32,13 @@ fn every_scenario_gives_the_same_bytes_with_and_without_them() {
         scenario.warmup = scenario.warmup.min(scenario.duration / 2);
         let (mut some, mut every) = (Vec::new(), Vec::new());
         let step = Duration::from_millis(37);
-        let plain = run_watched(&scenario, &mut [Watch::flows(step, |seen| some.push(format!("{seen:?}")))]);
-        let mut watches = [Watch::flows(step, |seen| every.push(format!("{seen:?}")))];
+        let watch = Watch::flows(step, |seen| some.push(format!("{seen:?}")));
+        let plain = Run::of(&scenario).watch(watch).outcome().unwrap();
+        let watch = Watch::flows(step, |seen| every.push(format!("{seen:?}")));
         let mut sink = std::io::sink();
-        let listeners = Listeners { packets: Some(&mut sink), ..Listeners::default() };
-        let traced = run_traced(&scenario, &mut watches, listeners, &|| false).unwrap();
+        let mut events = PacketEvents::new(&scenario, &mut sink);
+        let traced = Run::of(&scenario).watch(watch).trace(|record| events.add(record)).outcome();
         assert_eq!(Some(&plain), traced.as_ref(), "{name}");
-        drop(watches);
         assert_eq!(some, every, "{name}");
         hops += plain.packet_hops;
     }

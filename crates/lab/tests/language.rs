@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use tfrc_lab::batch::{MergeError, Order, Results, Shard, merge, run_plan};
-use tfrc_lab::capture::Captured;
-use tfrc_lab::{Listeners, Outcome, run, run_traced};
+use tfrc_lab::capture::{Capture, Captured};
+use tfrc_lab::{Outcome, Run, run};
 use tfrc_scenario::{Document, Origin, Plan, Scenario, schema};
 use tfrc_units::Duration;
 
@@ -449,11 +449,10 @@ fn every_flow_can_be_captured() {
     });
     let text = scenario(&dumbbell("queue = \"20p\"", &kinds.concat()));
     let mut packets = Vec::new();
-    let mut add = |packet| packets.push(packet);
-    let listeners = Listeners { captured: Some(&mut add), ..Listeners::default() };
-    let outcome =
-        run_traced(&text, &mut [], listeners, &|| false).expect("nothing is written").expect("the end");
-    assert_eq!(outcome, run(&text));
+    let mut capture = Capture::new(&text, |packet| packets.push(packet));
+    let outcome = Run::of(&text).copy(|copy| capture.add(copy)).outcome();
+    drop(capture);
+    assert_eq!(outcome, Some(run(&text)));
     assert!(packets.is_sorted_by_key(|packet| packet.at));
     for (flow, protocol) in [6, 33, 17, 17, 1].into_iter().enumerate() {
         let [near, far] = [10, 11].map(|net| [net, 0, 0, flow as u8]);

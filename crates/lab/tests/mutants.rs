@@ -3,8 +3,9 @@
 //! scenario, or, for "no congestion control", by another sender. Everything is in virtual time and
 //! takes seconds.
 
-use tfrc_lab::record::Interval;
-use tfrc_lab::{Outcome, run, run_with};
+use tfrc_lab::results::Interval;
+use tfrc_lab::watch::Watch;
+use tfrc_lab::{Outcome, Run, run};
 use tfrc_scenario::{Document, Scenario};
 use tfrc_sim::Seed;
 
@@ -234,9 +235,10 @@ const AT_A_HALF: Check = Check {
 /// The last value in an interval.
 fn last(scenario: &Scenario, value: fn(&Interval) -> Option<f64>) -> f64 {
     let mut last = f64::NAN;
-    let _ = run_with(scenario, tfrc_units::Duration::from_millis(100), |interval| {
+    let each = |interval: Interval| {
         last = value(&interval).unwrap_or(last);
-    });
+    };
+    let _ = Run::of(scenario).watch(Watch::flows(tfrc_units::Duration::from_millis(100), each)).outcome();
     last
 }
 
@@ -271,9 +273,10 @@ const NO_EVENT: Check = Check {
     value: |scenario| {
         // A hole that is filled takes its loss event back: it must be seen in time.
         let mut most = 0.0;
-        let _ = run_with(scenario, tfrc_units::Duration::from_millis(5), |interval| {
+        let each = |interval: Interval| {
             most = f64::max(most, interval.loss_event_rate.unwrap_or(0.0));
-        });
+        };
+        let _ = Run::of(scenario).watch(Watch::flows(tfrc_units::Duration::from_millis(5), each)).outcome();
         most
     },
     between: [0.0, 0.0],

@@ -1,6 +1,8 @@
 //! A flow that never hears anything, packet by packet, against a trace of ns-2.35.
 
-use tfrc_lab::run_with;
+use tfrc_lab::Run;
+use tfrc_lab::results::Interval;
+use tfrc_lab::watch::Watch;
 use tfrc_scenario::Scenario;
 use tfrc_units::Duration;
 
@@ -41,10 +43,11 @@ tfrc = { revision = "ns2" }
 fn the_packet_of_an_expiry_is_the_one_that_was_due() {
     let scenario = Scenario::parse("nofeedback.toml", SCENARIO).expect("a sound scenario");
     let mut sent = 0;
-    let _ = run_with(&scenario, Duration::from_millis(10), |interval| {
+    let each = |interval: Interval| {
         sent += interval.sent_packets.unwrap_or(0);
         let theirs = SENT.iter().filter(|at| **at <= interval.t_s).count() as u64;
         assert_eq!(sent, theirs, "at {} s", interval.t_s);
-    });
+    };
+    let _ = Run::of(&scenario).watch(Watch::flows(Duration::from_millis(10), each)).outcome();
     assert_eq!(sent, SENT.len() as u64);
 }

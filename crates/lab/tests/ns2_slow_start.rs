@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tfrc_lab::run_with;
+use tfrc_lab::Run;
+use tfrc_lab::results::Interval;
+use tfrc_lab::watch::Watch;
 use tfrc_scenario::Document;
 use tfrc_units::Duration;
 
@@ -41,12 +43,13 @@ fn sends_as_many_as_ns2_at_any_time() {
     let plan = document.plan().expect("a sound scenario");
     let mut sent = 0;
     let mut worst = (0, 0.0);
-    let _ = run_with(&plan.points[0].scenario, Duration::from_millis(10), |interval| {
+    let each = |interval: Interval| {
         sent += interval.sent_packets.unwrap_or(0);
         let theirs = SENT.iter().filter(|at| **at <= interval.t_s).count() as u64;
         if sent.abs_diff(theirs) > worst.0 {
             worst = (sent.abs_diff(theirs), interval.t_s);
         }
-    });
+    };
+    let _ = Run::of(&plan.points[0].scenario).watch(Watch::flows(Duration::from_millis(10), each)).outcome();
     assert!(worst.0 <= 1, "{} packets apart at {:.2} s", worst.0, worst.1);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use tfrc_lab::Run;
 use tfrc_lab::own::{NotRegistered, Registry};
 use tfrc_scenario::{Document, Scenario, World};
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
@@ -67,8 +68,8 @@ fn a_drop_tail_queue_of_one_s_own_is_the_simulator_s() {
     let cubic = flows.split_once("[[flow]]").expect("two").1;
     let with = |queue: &str| format!("{}[[flow]]{cubic}", head.replace("{ custom = \"head-drop\" }", queue));
     let registry = Registry::default().queue("tail", |_| Tail::default());
-    let own = registry.run(&scenario(&with("{ custom = 'tail' }")), &mut [], &|| false);
-    let own = own.expect("it is there").expect("nothing stops it");
+    let tail = scenario(&with("{ custom = 'tail' }"));
+    let own = Run::of(&tail).own(&registry).expect("it is there").outcome().expect("nothing stops it");
     let built_in = tfrc_lab::run(&scenario(&with("'50p'")));
     assert_eq!((own.flows, own.links), (built_in.flows, built_in.links));
 }
@@ -95,7 +96,8 @@ fn a_queue_that_names_no_packet_of_its_own_stops_its_line_and_not_the_run() {
     let text = "duration = '5s'\nnodes = ['a', 'b']\n\
         [[link]]\nname = 'l'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '1ms'\nqueue = { custom = 'odd' }\n\
         [[flow]]\nkind = 'cbr'\nfrom = 'a'\nto = 'b'\nrate = '100kbit/s'\n";
-    let outcome = registry.run(&scenario(text), &mut [], &|| false).expect("it is there").expect("it ends");
+    let scenario = scenario(text);
+    let outcome = Run::of(&scenario).own(&registry).expect("it is there").outcome().expect("it ends");
     assert_eq!(outcome.flows[0].goodput_bps, Some(0.0));
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use tfrc::guard::Trip;
 use tfrc_lab::series::{self, SeriesRun};
 use tfrc_lab::watch::{Look, Watch};
-use tfrc_lab::{Outcome, run, run_watched, run_with};
+use tfrc_lab::{Outcome, Run, run};
 use tfrc_scenario::{Scenario, World};
 use tfrc_units::Duration;
 
@@ -139,8 +139,8 @@ fn watching_changes_nothing_and_adds_up() {
     scenario.duration = Duration::from_millis(20_300);
     scenario.warmup = Duration::from_secs(7);
     let mut seen = Vec::new();
-    let watched = run_with(&scenario, Duration::from_millis(500), |interval| seen.push(interval));
-    assert_eq!(watched, run(&scenario));
+    let watch = Watch::flows(Duration::from_millis(500), |interval| seen.push(interval));
+    assert_eq!(Run::of(&scenario).watch(watch).outcome(), Some(run(&scenario)));
     scenario.warmup = Duration::ZERO;
     let whole = run(&scenario);
     for flow in &whole.flows {
@@ -185,7 +185,8 @@ fn the_loss_of_a_flow_is_what_links_drop_of_it() {
         let text = text.replace("KIND", kind);
         let scenario = Scenario::parse("test", &text).map_err(miette::Report::new).unwrap();
         let mut seen = Vec::new();
-        let outcome = run_watched(&scenario, &mut [Watch::all(Duration::from_secs(1), |l| seen.push(l))]);
+        let watch = Watch::all(Duration::from_secs(1), |l| seen.push(l));
+        let outcome = Run::of(&scenario).watch(watch).outcome().unwrap();
         let lost: Vec<_> = seen.iter().map(|look| look.flows[0].lost_packets).collect();
         let dropped: Vec<_> = seen.iter().map(|look| look.links[0].lost_packets).collect();
         assert_eq!(lost, dropped, "{kind}");
@@ -218,7 +219,8 @@ fn flows_that_a_rule_of_their_own_stops() {
         (rule("suspend"), 5.0..60.0, Trip::DropRate, false),
     ] {
         let mut seen = Vec::new();
-        let outcome = run_watched(&lossy(&flow), &mut [Watch::all(Duration::from_secs(1), |l| seen.push(l))]);
+        let watch = Watch::all(Duration::from_secs(1), |l| seen.push(l));
+        let outcome = Run::of(&lossy(&flow)).watch(watch).outcome().unwrap();
         let stop = outcome.flows[0].stopped.expect("a stop");
         assert!(stop.rule == trip && at.contains(&stop.at_s), "{flow}: {stop:?}");
         let stands = |look: &&Look| look.flows[0].stopped == Some(trip);

@@ -6,13 +6,11 @@ use tfrc_sim::network::NetworkError;
 use tfrc_sim::{Network, NodeId, Seed};
 use tfrc_units::Duration;
 
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 use super::syntax::{self, Spanned};
 use super::traces::Traces;
 use super::{Gateways, Scenario, World, flows, links, suggest};
 use crate::text::moves_a_terminal;
-
-pub(super) type Checked<T> = Result<T, Mistake>;
 
 /// Memory that a run may need by estimate, unless the scenario says another.
 const MAX_MEMORY: u64 = 8 << 30;

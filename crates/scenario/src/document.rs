@@ -10,8 +10,8 @@ use tfrc_units::hash::fnv1a;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::check::{self, Checked};
-use super::error::{Fault, Mistake};
+use super::check;
+use super::error::{Checked, Fault, Mistake};
 use super::traces::Traces;
 use super::{Plan, Point, ScenarioError, World, mistakes, reader, suggest, syntax};
 

@@ -111,6 +111,9 @@ pub struct Mistake {
     pub hint: Option<String>,
 }
 
+/// What a check gives: a value, or the mistake in the text.
+pub(super) type Checked<T> = Result<T, Mistake>;
+
 impl Mistake {
     pub(super) fn new(
         fault: Fault,

@@ -4,8 +4,7 @@ use tfrc::config::{PacketSize, Promise, SegmentSize};
 use tfrc::{Config, ConfigError, Settings};
 use tfrc_units::Dscp;
 
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 use super::syntax::{self, Spanned};
 
 /// The settings of a flow of `packet_size` as its kind says, with what is written in its table on

@@ -15,8 +15,8 @@ use tfrc_sim::{NoAgent, Seed};
 use tfrc_units::text::TextErrorKind;
 use tfrc_units::{Dscp, Duration, Ecn, Instant, Rate, f64_from_u64, text, u64_from_f64};
 
-use super::check::{Checked, Names, positive_time};
-use super::error::{Fault, Mistake};
+use super::check::{Names, positive_time};
+use super::error::{Checked, Fault, Mistake};
 use super::syntax::{self, Kind, Overhead, Spanned, Text};
 use super::table::{Table, Tabular};
 use super::timetables::timetable;

@@ -16,8 +16,8 @@ use tfrc_sim::{LinkSpec, Network};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::World;
-use super::check::{Checked, Names, name, positive_time, refused};
-use super::error::{Fault, Mistake};
+use super::check::{Names, name, positive_time, refused};
+use super::error::{Checked, Fault, Mistake};
 use super::flows::{Group, of_the_host};
 use super::logs::{self, Columns, Times};
 use super::suggest;

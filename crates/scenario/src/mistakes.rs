@@ -5,8 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 
 /// Mistakes that are shown at once, at most.
 const MOST: usize = 10;

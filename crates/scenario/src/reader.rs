@@ -13,8 +13,7 @@ use serde_spanned::Spanned;
 use serde_spanned::de::{SpannedDeserializer, is_spanned};
 use toml::de::{DeTable, DeValue};
 
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 use super::{suggest, tcp_settings};
 
 /// Reads a whole text of TOML.

@@ -14,8 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 use super::syntax::{Spanned, Text};
 use super::{meanings, reader, suggest};
 

@@ -3,8 +3,7 @@
 use tfrc_sim::traffic::{Disorder, Span, Timetable, Write};
 use tfrc_units::{Instant, u64_from_f64};
 
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 use super::links::{LogClock, unit_of};
 use super::logs::{self, Columns};
 use super::syntax::{self, Spanned, Writes};

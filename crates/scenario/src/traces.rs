@@ -8,8 +8,7 @@ use std::sync::Arc;
 use tfrc_sim::link::DeliveryTrace;
 use tfrc_units::hash::fnv1a;
 
-use super::check::Checked;
-use super::error::{Fault, Mistake};
+use super::error::{Checked, Fault, Mistake};
 use super::logs::{self, Columns, Entry, LogError};
 use super::suggest;
 use super::syntax::Spanned;

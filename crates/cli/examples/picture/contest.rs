@@ -1,8 +1,9 @@
 //! The run of the picture: the network of `tfrc demo`, simulated with a fixed seed.
 
 use tfrc_cli::live::{Controls, LinkLoss, LinkRate, Model, ModelConfig, View};
-use tfrc_lab::record::{Event, EventKind, Interval, Record};
-use tfrc_lab::run_watched;
+use tfrc_lab::Run;
+use tfrc_lab::record::{Event, EventKind, Record};
+use tfrc_lab::results::Interval;
 use tfrc_lab::watch::{Look, Watch};
 use tfrc_scenario::Scenario;
 use tfrc_units::Duration;
@@ -65,7 +66,7 @@ pub(crate) fn model() -> Model {
             records(interval, queue).iter().for_each(|record| model.take(record));
         }
     };
-    let _ = run_watched(&scenario, &mut [Watch::all(Duration::from_millis(100), look)]);
+    let _ = Run::of(&scenario).watch(Watch::all(Duration::from_millis(100), look)).outcome();
     model
 }
 

@@ -56,7 +56,7 @@ fn wrapped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_lab::record::FlowSummary;
+    use tfrc_lab::results::FlowSummary;
 
     use super::*;
 

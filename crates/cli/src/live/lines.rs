@@ -48,7 +48,8 @@ pub(super) fn line(model: &mut Model) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_lab::record::{Interval, Record};
+    use tfrc_lab::record::Record;
+    use tfrc_lab::results::Interval;
 
     use super::super::{ModelConfig, View};
     use super::*;

@@ -18,7 +18,8 @@ mod without;
 
 use std::time::{Duration, Instant};
 
-use tfrc_lab::record::{Interval, Record};
+use tfrc_lab::record::Record;
+use tfrc_lab::results::Interval;
 use tfrc_lab::watch::Look;
 
 use crate::args::{Format, LiveArgs};

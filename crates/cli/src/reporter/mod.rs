@@ -17,8 +17,9 @@ use std::path::Path;
 
 use indicatif::ProgressBar;
 use serde::Serialize;
-use tfrc_lab::record::{Event, EventKind, Interval, Record, Summary};
+use tfrc_lab::record::{Event, EventKind, Record, Summary, simulated};
 use tfrc_lab::report::{self, RunRecords};
+use tfrc_lab::results::Interval;
 use tfrc_lab::watch::Look;
 use tfrc_units::Duration;
 
@@ -274,7 +275,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
         if self.config.format == Format::JsonStream {
             for interval in look.flows.iter().chain(&look.links).cloned() {
                 match self.config.run {
-                    Some(_) => self.json(interval.simulated())?,
+                    Some(_) => self.json(simulated(interval))?,
                     None => self.json(Record::Interval(interval))?,
                 }
             }

@@ -3,8 +3,9 @@
 use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tfrc_lab::record::{Interval, Summary};
+use tfrc_lab::record::Summary;
 use tfrc_lab::report::{self, human};
+use tfrc_lab::results::Interval;
 
 use super::ReporterConfig;
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tfrc_lab::record::{Interval, Summary};
+use tfrc_lab::record::Summary;
+use tfrc_lab::results::Interval;
 
 use super::as_f64;
 

@@ -1,7 +1,8 @@
 //! A connection seen over time: differences between two looks at it become records.
 
 use tfrc::RateReason;
-use tfrc_lab::record::{Event, EventKind, Interval, Record};
+use tfrc_lab::record::{Event, EventKind, Record};
+use tfrc_lab::results::Interval;
 use tfrc_net::{Connection, Status};
 use tfrc_units::{Duration, Instant};
 

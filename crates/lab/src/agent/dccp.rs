@@ -14,11 +14,12 @@ use tfrc_sim::{Address, Context, Stream, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Instant, saturating};
 
-use super::{Payload, Source};
+use super::Source;
+use super::payload::{Payload, START};
 use crate::metric::Mean;
 
 /// The endpoint's timeout, or the application has its next datagram.
-const WAKE: TimerKey = super::START;
+const WAKE: TimerKey = START;
 
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: u32 = 20;

@@ -6,10 +6,10 @@ mod histogram;
 mod late;
 mod meter;
 mod own;
+mod payload;
 mod tfrc;
 
-use tfrc_sim::tcp::DataKind;
-use tfrc_sim::traffic::{Segment, Traffic};
+use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Agent, Context, Packet, TimerKey};
 use tfrc_units::Instant;
 
@@ -19,12 +19,11 @@ pub(crate) use self::dccp::{EndTask, HostSetup, addresses};
 pub use self::late::LateAgent;
 pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
 pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
+pub use self::payload::Payload;
+pub(crate) use self::payload::START;
 pub use self::tfrc::LossEvent;
 pub(crate) use self::tfrc::{FlowLosses, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
-
-/// Starts any sender: its first timer.
-pub(crate) const START: TimerKey = TimerKey::First;
 
 /// Any agent a scenario can have.
 #[derive(Debug)]
@@ -91,49 +90,6 @@ impl Host {
 impl From<Any> for Host {
     fn from(agent: Any) -> Self {
         Self { agent, meter: None }
-    }
-}
-
-/// Content of these agents' packets.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Payload {
-    /// A real datagram, which a relay takes through the network.
-    #[cfg(feature = "relay")]
-    Datagram(tfrc_emu::Datagram),
-    /// A DCCP packet, byte for byte.
-    Dccp(Frame),
-    /// An acknowledgement of a packet of [`OwnData`].
-    OwnAck(OwnAck),
-    /// A packet of a flow with a controller of the host's own.
-    OwnData(OwnData),
-    /// A data packet of a TFRC flow.
-    TfrcData(TfrcData),
-    /// A feedback packet of a TFRC flow.
-    TfrcFeedback(::tfrc::Report),
-    /// Background traffic.
-    Traffic(Segment),
-}
-
-impl From<Segment> for Payload {
-    #[inline]
-    fn from(segment: Segment) -> Self {
-        Self::Traffic(segment)
-    }
-}
-
-impl Payload {
-    /// True of packets from the sender of data; a DCCP packet counts whatever it is, and the
-    /// opening of a TCP's connection carries none.
-    fn is_data(&self) -> bool {
-        match self {
-            #[cfg(feature = "relay")]
-            Self::Datagram(_) => true,
-            Self::Dccp(_) | Self::OwnData(_) | Self::TfrcData(_) => true,
-            Self::OwnAck(_) | Self::TfrcFeedback(_) => false,
-            Self::Traffic(Segment::Data(data)) => data.kind == DataKind::Data,
-            Self::Traffic(segment) => matches!(segment, Segment::Datagram(_) | Segment::Request(_)),
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use tfrc_sim::traffic::{Distinct, Supply, Timetable};
 use tfrc_sim::{Address, Context, TimerKey};
 use tfrc_units::{Duration, Ecn, Instant, Rate, f64_from_u64};
 
-use super::Payload;
+use super::payload::{Payload, START};
 use crate::metric::Mean;
 
 /// A congestion control of the host's own, for flows of `kind = "custom"`.
@@ -98,7 +98,7 @@ impl OwnAck {
     }
 }
 
-const SEND: TimerKey = super::START;
+const SEND: TimerKey = START;
 const TIMEOUT: TimerKey = TimerKey::Second;
 /// Bytes of an acknowledgement on the wire: those of a TCP with timestamps.
 const ACK_BYTES: u32 = 52;

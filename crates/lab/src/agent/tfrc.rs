@@ -9,11 +9,12 @@ use tfrc_sim::{Address, Context, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, saturating};
 
-use super::{Payload, Source};
+use super::Source;
+use super::payload::{Payload, START};
 use crate::metric::Mean;
 
 /// The next packet may go, or the application has one.
-const SEND: TimerKey = super::START;
+const SEND: TimerKey = START;
 /// The nofeedback timer of a sender, the feedback timer of a receiver.
 const PROTOCOL: TimerKey = TimerKey::Second;
 

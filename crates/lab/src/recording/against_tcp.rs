@@ -13,7 +13,7 @@ use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, Probability};
 
 use super::FlowRecord;
-use crate::record::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
+use crate::results::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
 
 /// Loss events of a flow below which its p says little.
 const LEAST_EVENTS: u64 = 10;

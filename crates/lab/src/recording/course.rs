@@ -5,10 +5,9 @@ use tfrc_units::{Duration, Instant, saturating};
 
 use super::FlowRecord;
 use crate::agent::SHARES;
-use crate::record::FlowSummary;
-use crate::run::{Completion, GroupOutcome};
+use crate::results::{Completion, FlowSummary, GroupOutcome};
+use crate::state::Completions;
 use crate::statistics::quantile;
-use crate::world::Completions;
 
 /// Jain's index of the goodputs of the flows with a congestion control.
 pub(super) fn fairness(members: &[Member<'_>], flows: &[FlowSummary]) -> Option<f64> {

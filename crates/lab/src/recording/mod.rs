@@ -8,20 +8,16 @@ mod series;
 
 use serde::{Deserialize, Serialize};
 use tfrc_sim::link::{FlowStats, LinkStats};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::Instant;
 
-use crate::Outcome;
 use crate::agent::LossEvent;
 use crate::metric::Series;
+use crate::results::{FlowCounts, Outcome};
 
-pub use recorder::{Keep, LinkFlows, Looks, PacketDelays};
+pub use crate::keep::{Keep, LOOK, LinkFlows, Looks, PacketDelays};
 pub use series::Samples;
 
 pub(crate) use recorder::Recorder;
-
-/// The time between two looks at states and queues: a queue of some tens of packets at some Mbit/s
-/// fills and drains within this.
-pub const LOOK: Duration = Duration::from_millis(10);
 
 /// One run with its time series.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -79,21 +75,4 @@ pub struct LinkRecord {
     pub flows: Vec<FlowStats>,
     /// Packets that waited at each look.
     pub queue: Samples,
-}
-
-/// Counters of a flow over the measured time.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct FlowCounts {
-    /// Packets sent.
-    pub sent_packets: u64,
-    /// Bytes of data sent.
-    pub sent_bytes: u64,
-    /// Packets received.
-    pub received_packets: u64,
-    /// Bytes of data received.
-    pub received_bytes: u64,
-    /// Segments that a TCP sender has seen acknowledged in sequence.
-    pub acknowledged_packets: Option<u64>,
-    /// Loss events; of a TCP, window reductions.
-    pub loss_events: Option<u64>,
 }

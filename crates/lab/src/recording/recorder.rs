@@ -1,6 +1,5 @@
 //! Samples and counters kept while a world runs.
 
-use serde::{Deserialize, Serialize};
 use tfrc_scenario::{FlowKind, LossIntervals, Member};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
@@ -8,74 +7,13 @@ use tfrc_units::{Duration, Instant, saturating};
 
 use super::against_tcp;
 use super::course::{self, completion, times};
-use super::{FlowRecord, LOOK, LinkRecord, Recording, Samples};
+use super::{FlowRecord, LinkRecord, Recording, Samples};
 use crate::agent::LossEvent;
 use crate::figures::{counts, summary};
+use crate::keep::{Keep, LOOK, LinkFlows, Looks};
 use crate::metric::{BIN, Series};
-use crate::record::{FlowDelays, FlowSummary};
-use crate::run::{COV_SCALE, FINE_COV_SCALE, LinkOutcome, Outcome};
-use crate::world::{Progress, Stage, World};
-
-/// Choice of what to keep of a run besides the bytes of each flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Keep {
-    /// Samples of states.
-    pub looks: Looks,
-    /// Counts by flow at links.
-    pub link_flows: LinkFlows,
-    /// Delays of each packet, its drop, and times of objects.
-    #[serde(default)]
-    pub delays: PacketDelays,
-}
-
-impl Keep {
-    /// Nothing but the bytes of each flow.
-    pub const NOTHING: Self =
-        Self { looks: Looks::None, link_flows: LinkFlows::None, delays: PacketDelays::None };
-
-    /// All that either keeps.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            looks: self.looks.max(other.looks),
-            link_flows: self.link_flows.max(other.link_flows),
-            delays: self.delays.max(other.delays),
-        }
-    }
-}
-
-/// Delays and drops of packets and times of objects: measured or not. Only a simulation can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PacketDelays {
-    /// Not measured.
-    #[default]
-    None,
-    /// Measured.
-    Measured,
-}
-
-/// Samples of the state of flows and queues, every [`LOOK`]: taken or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Looks {
-    /// Not taken.
-    #[default]
-    None,
-    /// Taken.
-    Taken,
-}
-
-/// Counts of packets by flow at links: kept or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkFlows {
-    /// Not kept.
-    #[default]
-    None,
-    /// Kept.
-    Counted,
-}
+use crate::results::{COV_SCALE, FINE_COV_SCALE, FlowDelays, FlowSummary, LinkOutcome, Outcome};
+use crate::state::{Progress, Stage, World};
 
 /// Bins for which a flow gets room at once: a run may be cut short.
 const MOST_ROOM: usize = 1024;

@@ -1,7 +1,7 @@
 //! The sentence on a TFRC flow next to TCPs: how their rates differ, and by what.
 
 use super::human;
-use crate::record::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
+use crate::results::{AgainstTcp, FlowSummary, NoFactors, RateFactors};
 
 /// Factors nearer to 1 than this are left out.
 const NOTABLE: f64 = 1.1;

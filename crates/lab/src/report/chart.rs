@@ -8,7 +8,8 @@ use super::RunRecords;
 use super::compared;
 use super::grid::{Grid, Merge};
 use crate::plot::ink_of;
-use crate::record::{Event, EventKind, Interval};
+use crate::record::{Event, EventKind};
+use crate::results::Interval;
 
 /// The most competing flows drawn one by one; more are drawn as their mean.
 const MOST_COMPETITORS: usize = 4;

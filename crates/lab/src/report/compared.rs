@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::chart::{Chart, Named, Pen, Series, filled, rate_unit, top};
 use super::grid::{Grid, Merge};
 use crate::plot::ink_of;
-use crate::record::Interval;
+use crate::results::Interval;
 
 /// Pens of curves, in their order.
 const PENS: [Pen; 5] = [Pen::Goodput, Pen::Other1, Pen::Other2, Pen::Other3, Pen::Other4];

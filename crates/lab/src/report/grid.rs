@@ -1,7 +1,7 @@
 //! One time axis for all curves of a page: intervals of every flow brought onto the cells of the
 //! first.
 
-use crate::record::Interval;
+use crate::results::Interval;
 
 /// The most cells of a page; a longer run has several intervals merged into each.
 pub(super) const MOST_CELLS: usize = 1500;

@@ -18,7 +18,8 @@ pub use sweep::page as sweep_page;
 
 use std::collections::BTreeMap;
 
-use crate::record::{Event, EventKind, Interval, Record, Role, Start, Summary};
+use crate::record::{Event, EventKind, Record, Role, Start, Summary};
+use crate::results::Interval;
 use crate::watch::Look;
 
 /// The records of one run, sorted by kind.

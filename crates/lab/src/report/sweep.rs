@@ -11,7 +11,8 @@ use crate::batch::{FlowRow, PointResult, Results, RunOutcome};
 use crate::note::Note;
 use crate::plot::{self, Axis, Curve, Line, MARKS, Scale, ink_of};
 use crate::quantities;
-use crate::record::{FlowSummary, Start};
+use crate::record::Start;
+use crate::results::FlowSummary;
 use crate::statistics::{self, Estimate};
 
 /// A quantity that is drawn.
@@ -52,7 +53,7 @@ const OF_LINKS: [Metric; 3] = [
 #[must_use]
 pub fn page(start: &Start, results: &Results, course: Option<&RunRecords>) -> String {
     let panels = panels(results);
-    let notes = Note::of_points(results);
+    let notes = results.notes();
     let all_copies = notes.contains(&(Note::NothingRandom, results.points.len()));
     let caption = match all_copies {
         true => ": means over the runs, which are copies.",
@@ -385,9 +386,9 @@ fn value(label: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Run;
     use crate::batch::{Order, run_plan};
     use crate::record::{Record, Role, Summary};
-    use crate::run_watched;
     use crate::watch::Watch;
     use tfrc_scenario::Document;
     use tfrc_units::Duration;
@@ -422,7 +423,8 @@ mod tests {
         let mut run = RunRecords::new(Start::new(Role::Sim, "v", "c"));
         let first = &point.runs[0].outcome;
         let watch = Watch::all(Duration::from_millis(100), |look| run.look(look));
-        assert_eq!(&run_watched(&document.plan().expect("right").points[0].scenario, &mut [watch]), first);
+        let scenario = &document.plan().expect("right").points[0].scenario;
+        assert_eq!(Run::of(scenario).watch(watch).outcome().as_ref(), Some(first));
         run.push(Record::End(Box::new(Summary { flows: first.flows.clone(), ..Summary::default() })));
         let page = page(&Start::new(Role::Sim, "v", "c"), &results, Some(&run));
         assert!(page.contains(&wanted), "{wanted}");

@@ -1,8 +1,9 @@
 //! The page's sentences and figures: headline, tiles and rows of tables, from the summary alone.
 
 use super::{RunRecords, human};
-use crate::LinkOutcome;
-use crate::record::{FlowSummary, Role, Summary};
+use crate::record::{Role, Summary};
+use crate::results::FlowSummary;
+use crate::results::LinkOutcome;
 
 /// A key figure at the top of the page.
 #[derive(Debug, Clone, PartialEq)]

@@ -20,8 +20,8 @@ use crate::agent::{
 };
 use crate::metric::Mean;
 use crate::own::Registry;
-use crate::record::Stop;
-use crate::world::Progress;
+use crate::results::Stop;
+use crate::state::Progress;
 use tfrc_scenario::{
     Application, DatagramFlow, DccpFlow, Flow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp,
     TcpFlow, TfrcFlow, WebFlow,

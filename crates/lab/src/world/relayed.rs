@@ -13,12 +13,14 @@ use tfrc_sim::{AgentId, Engine, LinkId, Seed};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::agents::{Ends, attach_all, progress};
-use super::{Progress, Stage, World, record};
+use super::record;
 use crate::agent::{Host, Payload, START};
 use crate::figures::summary;
+use crate::keep::{Keep, LOOK};
 use crate::own::Registry;
-use crate::record::FlowSummary;
-use crate::recording::{Keep, LOOK, Recording};
+use crate::recording::Recording;
+use crate::results::FlowSummary;
+use crate::state::{Progress, Stage, World};
 use crate::watch::Watch;
 
 /// A relay through the network of a scenario, from its gateway `listen` to its gateway `to` and

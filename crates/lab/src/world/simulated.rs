@@ -5,25 +5,26 @@ use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::trace::{DroppedPacket, PacketCopy, TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
-use tfrc_sim::{Address, Engine, LinkId, Network};
+use tfrc_sim::{Engine, LinkId, Network};
 use tfrc_units::{Duration, Instant};
 
 use super::agents::{Ends, agent, attach_all, bytes, progress};
-use super::{Completions, Progress, World};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
+use crate::keep::{Keep, LinkFlows, PacketDelays};
 use crate::own::Registry;
-use crate::recording::{Keep, LinkFlows, PacketDelays, against_tcp};
+use crate::recording::against_tcp;
+use crate::state::{Completions, Progress, World};
 
 /// Function called for each thing of a kind.
 type Each<'t, T> = Box<dyn FnMut(&T) + 't>;
 
 /// Listeners to the packets of a run.
 #[derive(Default)]
-struct Told<'t> {
+pub(crate) struct Listeners<'t> {
     /// To copies at both ends.
-    copies: Option<Each<'t, PacketCopy<Payload>>>,
+    pub(crate) copies: Option<Each<'t, PacketCopy<Payload>>>,
     /// To each thing that happens to one.
-    records: Option<Each<'t, TraceRecord>>,
+    pub(crate) records: Option<Each<'t, TraceRecord>>,
 }
 
 /// A scenario in virtual time.
@@ -31,17 +32,18 @@ pub(crate) struct Simulated<'t> {
     pub(crate) engine: Engine<Host>,
     pub(crate) flows: Vec<Ends>,
     links: Vec<LinkId>,
-    told: Told<'t>,
+    listeners: Listeners<'t>,
 }
 
 impl<'t> Simulated<'t> {
-    /// Sets the network and the flows of a scenario up.
-    pub(crate) fn new(scenario: &Scenario, keep: Keep) -> (Self, Vec<Member<'_>>) {
-        Self::with(scenario, keep, &Registry::default())
-    }
-
-    /// Sets them up with controllers and queues of the host's own.
-    pub(crate) fn with<'s>(scenario: &'s Scenario, keep: Keep, own: &Registry) -> (Self, Vec<Member<'s>>) {
+    /// Sets the network and the flows of a scenario up, with controllers and queues of the host's
+    /// own, which must be all that it names.
+    pub(crate) fn new<'s>(
+        scenario: &'s Scenario,
+        keep: Keep,
+        own: &Registry,
+        listeners: Listeners<'t>,
+    ) -> (Self, Vec<Member<'s>>) {
         let (mut network, members) = scenario.lay_out(scenario.seed);
         if keep.link_flows == LinkFlows::Counted {
             network.keep_flow_counts();
@@ -51,6 +53,12 @@ impl<'t> Simulated<'t> {
         if keep.delays == PacketDelays::Measured && against_tcp::applies(&members) {
             engine.keep_drops();
         }
+        engine.set_tracing(match (&listeners.records, &listeners.copies) {
+            (Some(_), Some(_)) => Tracing::Both,
+            (Some(_), None) => Tracing::Keep,
+            (None, Some(_)) => Tracing::Packets,
+            (None, None) => Tracing::Off,
+        });
         let flows = attach_all(&mut engine, &members, scenario.seed, own);
         if keep.delays == PacketDelays::Measured {
             for (ends, member) in flows.iter().zip(&members) {
@@ -59,33 +67,7 @@ impl<'t> Simulated<'t> {
             }
         }
         let links = scenario.network.links().map(|(id, _)| id).collect();
-        (Self { engine, flows, links, told: Told::default() }, members)
-    }
-
-    /// Hands each thing that happens to a packet to `told`, some time after it.
-    pub(crate) fn trace(&mut self, told: impl FnMut(&TraceRecord) + 't) {
-        self.told.records = Some(Box::new(told));
-        self.set_tracing();
-    }
-
-    /// Hands each packet to `told` as it is sent and as it is received, some time after it.
-    pub(crate) fn copy(&mut self, told: impl FnMut(&PacketCopy<Payload>) + 't) {
-        self.told.copies = Some(Box::new(told));
-        self.set_tracing();
-    }
-
-    fn set_tracing(&mut self) {
-        self.engine.set_tracing(match (&self.told.records, &self.told.copies) {
-            (Some(_), Some(_)) => Tracing::Both,
-            (Some(_), None) => Tracing::Keep,
-            (None, Some(_)) => Tracing::Packets,
-            (None, None) => Tracing::Off,
-        });
-    }
-
-    /// The addresses of the flows' senders, in their order.
-    pub(crate) fn senders(&self) -> Vec<Address> {
-        self.flows.iter().filter_map(|ends| self.engine.address(ends.sender)).collect()
+        (Self { engine, flows, links, listeners }, members)
     }
 
     /// Keeps the loss events of the flows from now on.
@@ -119,11 +101,11 @@ fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> 
 impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
         self.engine.run_until(to);
-        if let Some(told) = &mut self.told.copies {
-            self.engine.take_copies().iter().for_each(told);
+        if let Some(to) = &mut self.listeners.copies {
+            self.engine.take_copies().iter().for_each(to);
         }
-        if let Some(told) = &mut self.told.records {
-            self.engine.take_records().iter().for_each(told);
+        if let Some(to) = &mut self.listeners.records {
+            self.engine.take_records().iter().for_each(to);
         }
         to
     }
@@ -225,7 +207,8 @@ mod tests {
                        to = \"b\"\nrate = \"2Mbit/s\"\ndelay = \"10ms\"\nqueue = \"20p\"\n";
         let text = format!("{network}{}", kinds.iter().map(flow).collect::<String>());
         let scenario = Scenario::parse("new", &text).unwrap();
-        let (mut world, members) = Simulated::new(&scenario, Keep::NOTHING);
+        let (mut world, members) =
+            Simulated::new(&scenario, Keep::NOTHING, &Registry::default(), Listeners::default());
         assert!(world.is_new());
         let states: Vec<Progress> = (0..kinds.len()).map(|number| world.flow(number)).collect();
         let time = Duration::from_secs(3);

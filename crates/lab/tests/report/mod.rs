@@ -2,8 +2,9 @@
 
 mod sample;
 
-use tfrc_lab::record::{Event, EventKind, FlowSummary, Interval, Record, Role, Start, Summary};
+use tfrc_lab::record::{Event, EventKind, Record, Role, Start, Summary};
 use tfrc_lab::report::{RunRecords, page};
+use tfrc_lab::results::{FlowSummary, Interval};
 
 /// The JSON the page's script reads, as text.
 fn data_text(page: &str) -> &str {

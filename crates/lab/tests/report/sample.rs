@@ -2,9 +2,10 @@
 //! hole in the measurement, a change of the link. Arithmetic only, so that it is the same
 //! everywhere.
 
-use tfrc_lab::Completion;
-use tfrc_lab::record::{Event, EventKind, FlowDelays, FlowSummary, Interval, Record, Role, Start, Summary};
+use tfrc_lab::record::{Event, EventKind, Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
+use tfrc_lab::results::Completion;
+use tfrc_lab::results::{FlowDelays, FlowSummary, Interval};
 
 /// A demo of `seconds`, ten intervals a second.
 pub(crate) fn demo(seconds: u32) -> RunRecords {

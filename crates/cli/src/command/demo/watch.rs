@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::{Monitor, Snapshot};
-use tfrc_lab::record::{EventKind, FlowSummary, Interval, Record, Summary};
+use tfrc_lab::record::{EventKind, Record, Summary};
+use tfrc_lab::results::{FlowSummary, Interval};
 use tfrc_lab::watch::Look;
 use tfrc_lab::world::relayed::{Flows, summaries};
 use tfrc_net::Connection;

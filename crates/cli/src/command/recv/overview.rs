@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tfrc_lab::record::{Event, Interval, Record};
+use tfrc_lab::record::{Event, Record};
+use tfrc_lab::results::Interval;
 use tfrc_units::Instant;
 
 use crate::Failure;

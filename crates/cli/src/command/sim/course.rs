@@ -11,7 +11,7 @@ use tfrc_lab::note::Note;
 use tfrc_lab::record::{Record, Role, Start, Summary};
 use tfrc_lab::report::RunRecords;
 use tfrc_lab::watch::Watch;
-use tfrc_lab::{Outcome, run_until};
+use tfrc_lab::{Outcome, Run};
 use tfrc_scenario::{Plan, Scenario};
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
@@ -93,8 +93,8 @@ pub(super) fn one_of_several(
     let series = args.series.as_ref().map(|_| Series::new(spool(), &run.point.at));
     let config = ReporterConfig { keeps_run, ..config(args, run) };
     let mut reporter = Reporter::with(config, spool(), io::sink(), series);
-    let outcome = watched(args, bar, run, scenario, &mut reporter, |watches| {
-        run_until(scenario, watches, is_ended).ok_or_else(super::ended)
+    let outcome = watched(args, bar, run, scenario, &mut reporter, |run| {
+        run.until(is_ended).outcome().ok_or_else(super::ended)
     })?;
     kept.put(&outcome)?;
     reporter.finish(summary(&outcome, Note::of_run(scenario, &outcome)), |_| String::new())?;
@@ -132,28 +132,28 @@ pub(super) fn watched<O: Write, E: Write, S: Write>(
     run: PlannedRun<'_>,
     scenario: &Scenario,
     reporter: &mut Reporter<O, E, S>,
-    execute: impl FnOnce(&mut [Watch<'_>]) -> Result<Outcome, Failure>,
+    execute: impl FnOnce(Run<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     reporter.record(&Record::Start(start(run, scenario)))?;
     let (hears_stretches, draws) = (reporter.hears_stretches(), reporter.draws());
     let is_drawn = reporter.is_drawn();
     let (reporter, mut heard) = (RefCell::new(reporter), Ok(()));
     let outcome = {
-        let mut watches = vec![bar.watch(scenario.duration)];
+        let mut run = Run::of(scenario).watch(bar.watch(scenario.duration));
         if hears_stretches {
-            watches.push(Watch::all(args.interval, |look| {
+            run = run.watch(Watch::all(args.interval, |look| {
                 if heard.is_ok() {
                     heard = reporter.borrow_mut().stretch(&look);
                 }
             }));
         }
         if draws {
-            watches.push(Watch::all(page_interval(scenario), |look| reporter.borrow_mut().draw(look)));
+            run = run.watch(Watch::all(page_interval(scenario), |look| reporter.borrow_mut().draw(look)));
         }
         if is_drawn {
-            watches.push(Watch::all(SHORTEST, |look| reporter.borrow_mut().show(&look)));
+            run = run.watch(Watch::all(SHORTEST, |look| reporter.borrow_mut().show(&look)));
         }
-        execute(&mut watches)?
+        execute(run)?
     };
     heard.map(|()| outcome)
 }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_lab::cache::Cache;
-use tfrc_lab::capture::Captured;
+use tfrc_lab::capture::{self, Captured};
 use tfrc_lab::document::{Several, Single};
 use tfrc_lab::note::Note;
+use tfrc_lab::packets::PacketEvents;
 use tfrc_lab::record::{Role, Start};
 use tfrc_lab::report::{RunRecords, sweep_page};
-use tfrc_lab::{Listeners, run_traced, run_until};
 use tfrc_net::pcap;
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Plan, Scenario, schema};
@@ -176,10 +176,7 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     // A page has the course of the run too.
     let known = kept.outcome().filter(|_| args.report.is_none()).map(Ok);
     let outcome = known.unwrap_or_else(|| {
-        course::watched(args, &bar, run, &scenario, &mut reporter, |watches| {
-            if args.packets.is_none() && args.pcap.is_none() {
-                return run_until(&scenario, watches, &is_ended).ok_or_else(ended);
-            }
+        course::watched(args, &bar, run, &scenario, &mut reporter, |run| {
             let failed = |path: &Option<PathBuf>, error: &io::Error| {
                 Failure::io(&path.as_deref().unwrap_or(Path::new("")).display(), error)
             };
@@ -187,19 +184,19 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
             let mut packets = packets.map(BufWriter::new);
             let file = args.pcap.as_deref().map(Capture::create).transpose();
             let mut file = file.map_err(|error| failed(&args.pcap, &error))?;
-            let mut add = |packet: Captured| {
-                if let Some(file) = &mut file {
-                    file.add(&packet);
-                }
-            };
-            let listeners = Listeners {
-                packets: packets.as_mut().map(|file| file as &mut dyn Write),
-                captured: args.pcap.is_some().then_some(&mut add),
-            };
-            let outcome = run_traced(&scenario, watches, listeners, &is_ended);
-            let outcome = outcome.map_err(|error| failed(&args.packets, &error))?;
-            let flushed = packets.map_or(Ok(()), |mut file| file.flush());
-            flushed.map_err(|error| failed(&args.packets, &error))?;
+            let mut events = packets.as_mut().map(|file| PacketEvents::new(&scenario, file));
+            let mut run = run;
+            if let Some(events) = &mut events {
+                run = run.trace(|record| events.add(record));
+            }
+            if let Some(file) = &mut file {
+                let mut capture = capture::Capture::new(&scenario, |packet: Captured| file.add(&packet));
+                run = run.copy(move |copy| capture.add(copy));
+            }
+            let outcome = run.until(&is_ended).outcome();
+            let written = events.map_or(Ok(()), PacketEvents::end);
+            let written = written.and_then(|()| packets.map_or(Ok(()), |mut file| file.flush()));
+            written.map_err(|error| failed(&args.packets, &error))?;
             let closed = file.map_or(Ok(()), Capture::end);
             closed.map_err(|error| failed(&args.pcap, &error))?;
             outcome.ok_or_else(ended)

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use tfrc_lab::batch::{FlowRow, Means, PointResult, Results};
 use tfrc_lab::document::Timing;
 use tfrc_lab::note::Note;
-use tfrc_lab::record::FlowSummary;
 use tfrc_lab::report::human;
+use tfrc_lab::results::FlowSummary;
+use tfrc_lab::results::{Completion, Outcome};
 use tfrc_lab::statistics::Estimate;
-use tfrc_lab::{Completion, Outcome};
 
 /// Formats the results of one run.
 pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
@@ -127,7 +127,7 @@ fn stops_of_runs(point: &PointResult) -> String {
 /// Several runs: of each point the means with their 95 % intervals.
 pub(super) fn several(results: &Results) -> String {
     let runs: usize = results.points.iter().map(|point| point.runs.len()).sum();
-    let (points, notes) = (results.points.len(), Note::of_points(results));
+    let (points, notes) = (results.points.len(), results.notes());
     let all_copies = notes.contains(&(Note::NothingRandom, points));
     let mut text = match results.shard {
         None => {

@@ -23,10 +23,12 @@ use tfrc_sim::packet::FlowId;
 use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
-use super::{Progress, Stage, World, record};
+use super::record;
 use crate::emulated::{EmulatedRun, Fidelity, NodeThread};
+use crate::keep::{Keep, LOOK, Looks};
 use crate::metric::BIN;
-use crate::recording::{Keep, LOOK, Looks, Recording};
+use crate::recording::Recording;
+use crate::state::{Progress, Stage, World};
 use crate::watch::Watch;
 
 use flow::{End, FlowState, Venue};

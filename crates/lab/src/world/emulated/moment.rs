@@ -10,8 +10,8 @@ use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::flow::{FlowFigures, FlowState};
-use crate::recording::LinkFlows;
-use crate::world::Progress;
+use crate::keep::LinkFlows;
+use crate::state::Progress;
 
 /// State of all flows and links at one moment.
 #[derive(Debug, Default)]

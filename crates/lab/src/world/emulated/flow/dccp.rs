@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::{Course, End};
 use crate::agent::{FlowLosses, Source};
-use crate::record::Stop;
+use crate::results::Stop;
 use tfrc_scenario::{Application, Backlog, DccpFlow, TfrcFlow};
 
 /// Bytes of IPv4 (20), UDP (8) and DCCP in a data packet with sequence numbers of 48 bits

@@ -17,7 +17,7 @@ use tfrc_sim::{Seed, Stream};
 use tfrc_units::{Duration, Instant, saturating};
 
 use crate::recording::{LOOK, Looks};
-use crate::world::Progress;
+use crate::state::Progress;
 use tfrc_scenario::{FlowKind, Member};
 
 /// State of a flow, which its ends write and the observer reads.
