@@ -1,6 +1,6 @@
 //! Security advisories about the locked packages, from a dated snapshot of the RustSec database.
 //!
-//! The snapshot in `.ci/supply-chain/advisories` replaces the live database, which many build
+//! The snapshot in `.ci/supply-chain/advisories.md` replaces the live database, which many build
 //! machines cannot reach; its age is printed with every answer. Crates that were never looked up
 //! are counted: their number may only fall, by [`renew`].
 
@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rustsec::advisory::Informational;
 use rustsec::report::{Report, Settings};
-use rustsec::{Database, Lockfile};
+use rustsec::{Advisory, Database, Lockfile};
 
 use crate::{Outcome, root};
 
@@ -22,6 +22,8 @@ use crate::{Outcome, root};
 const PLACE: &str = ".ci/supply-chain";
 /// Environment variable with a checkout of the database, for `cargo xtask full`.
 const VARIABLE: &str = "TFRC_ADVISORIES";
+/// The first line of an advisory.
+const BEGINNING: &str = "```toml\n";
 /// Days after which a snapshot is renewed though every crate was looked up for it.
 const OLD: i64 = 90;
 
@@ -37,17 +39,15 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    /// The one in the repository: advisories as the database stores them, in
-    /// `advisories/crates/NAME/RUSTSEC-….md`.
+    /// The one in the repository: the heads of advisories, one after another in `advisories.md`.
     fn ours() -> Result<Self, String> {
         let place = root().join(PLACE);
         let read = |name: &str| {
             let text = fs::read_to_string(place.join(name)).map_err(|e| format!("{PLACE}/{name}: {e}"))?;
             Ok::<_, String>(text.trim().to_owned())
         };
-        let advisories = place.join("advisories");
         Ok(Self {
-            database: Database::open(&advisories).map_err(|e| format!("{PLACE}/advisories: {e}"))?,
+            database: database(&read("advisories.md")?)?,
             taken: read("taken")?,
             looked_up: read("looked-up")?.lines().map(str::to_owned).collect(),
             ceiling: read("unseen")?.parse().map_err(|e| format!("{PLACE}/unseen: {e}"))?,
@@ -118,14 +118,13 @@ pub(crate) fn renew(database: &Path) -> Outcome {
     let place = root().join(PLACE);
     let texts = texts_of(database, &names)?;
     let failed = |error: std::io::Error| format!("{PLACE}: {error}");
-    fs::remove_dir_all(place.join("advisories")).map_err(failed)?;
-    for (name, file, text) in &texts {
-        let folder = place.join("advisories/crates").join(name);
-        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(file), text)).map_err(failed)?;
-    }
     let lines = names.iter().fold(String::new(), |text, name| text + name + "\n");
-    for (file, text) in [("taken", format!("{taken}\n")), ("looked-up", lines), ("unseen", "0\n".to_owned())]
-    {
+    for (file, text) in [
+        ("advisories.md", texts.join("\n")),
+        ("taken", format!("{taken}\n")),
+        ("looked-up", lines),
+        ("unseen", "0\n".to_owned()),
+    ] {
         fs::write(place.join(file), text).map_err(failed)?;
     }
     println!("   {} advisories about {} crates, of {taken}, in {PLACE}", texts.len(), names.len());
@@ -146,8 +145,8 @@ pub(crate) fn renewed() -> Outcome {
     }
 }
 
-/// The advisories of a database about these crates: name, file and text without the description.
-fn texts_of(database: &Path, names: &BTreeSet<String>) -> Result<Vec<(String, String, String)>, String> {
+/// The advisories of a database about these crates, each without its description.
+fn texts_of(database: &Path, names: &BTreeSet<String>) -> Result<Vec<String>, String> {
     let mut texts = Vec::new();
     for name in names {
         let folder = database.join("crates").join(name);
@@ -162,16 +161,32 @@ fn texts_of(database: &Path, names: &BTreeSet<String>) -> Result<Vec<(String, St
                 fs::read_to_string(entry.path()).map_err(|e| format!("{}: {e}", entry.path().display()))?;
             let short =
                 shortened(&text).ok_or_else(|| format!("{}: no front matter", entry.path().display()))?;
-            texts.push((name.clone(), file, short));
+            texts.push(short);
         }
     }
     texts.sort();
     Ok(texts)
 }
 
+/// The database of these advisories; the library reads it from files.
+fn database(advisories: &str) -> Result<Database, String> {
+    let broken = |error: &dyn std::fmt::Display| format!("{PLACE}/advisories.md: {error}");
+    let place = tempfile::tempdir().map_err(|e| broken(&e))?;
+    fs::create_dir_all(place.path().join("crates")).map_err(|e| broken(&e))?;
+    for text in advisories.split(BEGINNING).skip(1) {
+        let text = format!("{BEGINNING}{text}\n");
+        let advisory: Advisory = text.parse().map_err(|e: rustsec::Error| broken(&e))?;
+        let folder = place.path().join("crates").join(advisory.metadata.package.as_str());
+        let written = fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(folder.join(format!("{}.md", advisory.id())), text));
+        written.map_err(|e| broken(&e))?;
+    }
+    Database::open(place.path()).map_err(|e| broken(&e))
+}
+
 /// The front matter and the title of an advisory.
 fn shortened(text: &str) -> Option<String> {
-    let (matter, rest) = text.strip_prefix("```toml\n")?.split_once("\n```\n")?;
+    let (matter, rest) = text.strip_prefix(BEGINNING)?.split_once("\n```\n")?;
     let title = rest.lines().find(|line| line.starts_with("# "))?;
     Some(format!("```toml\n{matter}\n```\n\n{title}\n"))
 }
@@ -275,7 +290,7 @@ mod tests {
             .expect("a lock file");
         let locked = [("Cargo.lock".to_owned(), lock)];
         let snapshot = |ceiling| Snapshot {
-            database: Database::open(&root().join(PLACE).join("advisories")).expect("the snapshot"),
+            database: database("").expect("an empty one"),
             taken: "2026-01-01".to_owned(),
             looked_up: BTreeSet::from(["seen".to_owned()]),
             ceiling,
