@@ -15,7 +15,7 @@ from small_experiment import EXPERIMENT, load, runs_of
 from tfrc.lab import Run, SeedRule, cli, judge, library, runner
 from tfrc.lab.experiment import BadExperiment
 from tfrc.lab.figure import Page
-from tfrc.lab.judge import Sample, is_open, is_precise, more_seeds
+from tfrc.lab.judge import Sample, is_finished, is_open, more_seeds
 from tfrc.lab.recording import Recording, number
 from tfrc.lab.statistics import estimate, holm, variation, welch
 from tfrc.lab.tables import BadTable, printed, read
@@ -87,6 +87,9 @@ def test_two_comparisons_in_one_word() -> None:
     assert of_both("disagrees", "agrees") == "agrees-with-ns2"
     assert of_both("disagrees", "undetermined") == "undetermined"
     assert of_both("disagrees", None) == "disagrees"
+    assert of_both("disagrees", "uninformative") == "disagrees"
+    assert of_both("uninformative", "undetermined") == "undetermined"
+    assert {of_both("uninformative", word) for word in (None, "uninformative")} == {"uninformative"}
 
 
 def test_statistics_by_hand() -> None:
@@ -203,7 +206,11 @@ def test_the_rule_of_seeds(folder: Path) -> None:
     [experiment] = load(folder)
     column = experiment.columns_["kbps"]
     narrow, wide = Sample(runs_of(900.0, 9.0), 10), Sample(runs_of(900.0, 400.0), 10)
-    assert is_precise(experiment, "1%", column, narrow, 3.0) and not is_precise(experiment, "1%", column, wide, 3.0)
+    rule = SeedRule(least=10, most=30, hops=1000.0, part=3.0)
+    assert is_finished(experiment, "1%", column, narrow, rule)
+    assert not is_finished(experiment, "1%", column, wide, rule)
+    # Far outside its band a wide cell is decided.
+    assert is_finished(experiment, "1%", column, Sample(runs_of(9000.0, 1200.0), 10), rule)
     assert is_open(experiment, "1%", column, wide) and not is_open(experiment, "1%", column, narrow)
 
     class Point:
@@ -216,7 +223,6 @@ def test_the_rule_of_seeds(folder: Path) -> None:
         def samples(self) -> list[tuple[str, Any, Sample]]:
             return [("1%", column, Sample([values["kbps"] for values, _ in self.done], 10))]
 
-    rule = SeedRule(least=10, most=30, hops=1000.0, part=3.0)
     points = [Point(9.0, 10.0), Point(400.0, 10.0)]
     more_seeds(experiment, rule, points)
     assert [point.seeds for point in points] == [10, 20] and points[1].cap is None

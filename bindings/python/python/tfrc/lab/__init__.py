@@ -4,10 +4,11 @@ An experiment is a file `experiment.py` with one `Experiment` in it: what is run
 what is claimed. `tfrc-lab` lists, shows and runs them.
 """
 
-from .experiment import Emulation, Experiment, Means, Paper, Quick, SeedRule, ratio
+from .experiment import Control, Emulation, Experiment, Means, Paper, Quick, SeedRule, ratio
 from .recording import Counts, Recording, Run, Theta, mean, number, over
 
 __all__ = [
+    "Control",
     "Counts",
     "Emulation",
     "Experiment",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,11 +30,27 @@ class BadExperiment(ValueError):
     """An experiment that contradicts itself or its tables."""
 
 
+# Seeds below which a control is not used; the share of cells that the looks of a rule may misjudge.
+FEWEST_CONTROLLED, MISJUDGED = 20, 0.005
+
+
+@dataclass(frozen=True)
+class Control:
+    """A quantity that a run measures under `name`, whose expectation is known, with the standard error
+    of that expectation. The mean of a column is corrected by it."""
+
+    name: str
+    expected: float
+    error: float = 0.0
+
+
 @dataclass(frozen=True)
 class SeedRule:
-    """The number of seeds of a point: `least` first, then twice as many as often as the interval of a
-    cell is wider than a `part`-th of its band, to `most`; together not above `hops` packet hops.
-    `open_seeds` is one last step for points with an undetermined cell, up to `open_hops`."""
+    """The number of seeds of a point: `least` first, then twice as many as often as a cell is neither
+    precise nor decided, to `most`; together not above `hops` packet hops. A cell is precise if its
+    interval is at most a `part`-th of its band, and decided if an interval at the corrected `level`
+    lies inside or outside of the band. `open_seeds` is one last step for points with an undetermined
+    cell, up to `open_hops`."""
 
     least: int
     most: int
@@ -45,6 +62,15 @@ class SeedRule:
     def __post_init__(self) -> None:
         if not (FEWEST_RUNS <= self.least <= self.most and self.part >= 1.0):
             raise BadExperiment(f"{self}: at least {FEWEST_RUNS} seeds, most >= least, part >= 1")
+
+    def level(self, seeds: int) -> float:
+        """The share of cells that the look at so many seeds may misjudge: what the spending function
+        of Lan and DeMets (1983, of Pocock's type) has spent there more than at the look before. The
+        sum is a bound for any dependence between the looks."""
+        looks = [min(self.least << step, self.most) for step in range((self.most // self.least).bit_length() + 1)]
+        before = max((look for look in looks if look < seeds), default=0)
+        now, then = (math.log1p((math.e - 1) * min(count / self.most, 1.0)) for count in (seeds, before))
+        return MISJUDGED * (now - then)
 
 
 @dataclass(frozen=True)
@@ -79,6 +105,8 @@ class Column:
     ns2_only_rows: Sequence[str]
     ns2_exact: Optional[str]
     uninformative: Optional[tuple[Callable[..., bool], str]]
+    control: Optional[Control]
+    printed_runs: Optional[int]
 
 
 @dataclass(frozen=True)
@@ -142,7 +170,8 @@ class Experiment:
     `keys` has, for each key column of `published.csv`, the paths of the scenario that its text is
     assigned to. `profiles` are the changes for the two profiles: `as-published` is judged, `rfc`
     (the defaults of the core) is printed next to it. `judge="welch"` compares the whole table with
-    ns-2's runs by Welch's test.
+    ns-2's runs by Welch's test. With `ns2_seeds` seeds ns-2 has as many as it gets: a cell whose
+    value of ns-2 is less sure than its band is wide then says nothing.
     """
 
     paper: Paper
@@ -161,6 +190,7 @@ class Experiment:
     judge: Literal["bands", "welch"] = "bands"
     ignored: Mapping[str, str] = field(default_factory=dict)
     emulation: Optional[Emulation] = None
+    ns2_seeds: Optional[int] = None
 
     id: str = field(default="", init=False)
     folder: Path = field(default=Path(), init=False)
@@ -242,17 +272,20 @@ class Experiment:
         ns2_only_rows: Sequence[str] = (),
         ns2_exact: Optional[str] = None,
         uninformative: Optional[tuple[Callable[..., bool], str]] = None,
+        control: Optional[Control] = None,
+        printed_runs: Optional[int] = None,
     ) -> None:
         """Adds columns. `band` is the difference that is allowed; `read_off` what reading a curve
         adds to it. `ns2_exact` is the reason why ns-2's value needs no interval. `uninformative` is
-        a rule of (measured, published, ns2) by which a cell says nothing, with the reason."""
+        a rule of (measured, published, ns2) by which a cell says nothing, with the reason. `control`
+        corrects the mean; `printed_runs` is the number of runs that the print is the mean of."""
         band = band or ("rate" if self.computed is None else "digits")
         if band not in BANDS:
             raise BadExperiment(f"band {band!r}; there are {', '.join(BANDS)}")
         for name in names:
             if name in self.columns_:
                 raise BadExperiment(f"the column {name} is there twice")
-            parts = (band, against, read_off, rows, ns2_only_rows, ns2_exact, uninformative)
+            parts = (band, against, read_off, rows, ns2_only_rows, ns2_exact, uninformative, control, printed_runs)
             self.columns_[name] = Column(name, run, *parts)
 
     def claim(

@@ -7,6 +7,7 @@ Nothing is run here: equal samples give equal verdicts. Results are dictionaries
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .experiment import Claim, Column, Experiment, Means, SeedRule
-from .statistics import Welch, estimate, holm, welch
+from .experiment import FEWEST_CONTROLLED, Claim, Column, Experiment, Means, SeedRule
+from .statistics import Estimate, Known, Welch, estimate, holm, welch
 from .verdict import FEWEST_RUNS, Comparison, Reference, compare, of_both, width_over_band
 
 # The share of the informative cells that must agree.
@@ -28,12 +29,24 @@ CLOSE, EQUIVALENT, ALPHA = 0.05, 0.10, 0.01
 @dataclass
 class Sample:
     """The values of one cell in one row: those of the runs that have one, and how many runs there
-    were. `is_fixed` where it was computed without a seed; `cap` is what ended the seeds early."""
+    were. `is_fixed` where it was computed without a seed; `cap` is what ended the seeds early;
+    `control` has the values of the column's control."""
 
     values: list[float] = field(default_factory=list)
     runs: int = 0
     is_fixed: bool = False
     cap: Optional[str] = None
+    control: Optional[Known] = None
+
+    @property
+    def known(self) -> Optional[Known]:
+        """The control, where there are seeds enough for it."""
+        return self.control if len(self.values) >= FEWEST_CONTROLLED else None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean, corrected if there is a control."""
+        return estimate(self.values, known=self.known)
 
 
 Samples = dict[tuple[str, str], Sample]
@@ -55,7 +68,7 @@ def references(experiment: Experiment, row: str, column: Column) -> dict[str, Re
     only_ns2 = column.against == "ns2" or row in (experiment.row_names(column.ns2_only_rows) or ())
     value = experiment.published.values.get((row, column.name))
     if value is not None and not only_ns2:
-        found["print"] = Reference.print_(value, column.read_off)
+        found["print"] = Reference.print_(value, column.read_off, column.printed_runs)
     # A column that the source does not have is a probe, unless it is there to be compared with ns-2.
     # Welch's test needs all cells at once.
     is_probe = column.name not in experiment.published.columns and column.against != "ns2"
@@ -70,8 +83,18 @@ def references(experiment: Experiment, row: str, column: Column) -> dict[str, Re
         else:
             written = experiment.ns2.get(row, f"{column.name}_ci95")
             half = math.nan if written is None else written
-        found["ns2"] = Reference("ns2", mean, half)
+        is_final = _ns2_runs(experiment, row) >= (experiment.ns2_seeds or math.inf)
+        found["ns2"] = Reference("ns2", mean, half, is_final=is_final)
     return found
+
+
+def _ns2_runs(experiment: Experiment, row: str) -> int:
+    """The seeds of ns-2 in a row, as `tfrc-lab reference` wrote them: one number, or each with the first
+    keys of its rows."""
+    said = re.search(r"seeds: (.*)", " ".join(experiment.ns2.notes) if experiment.ns2 else "")
+    groups = re.findall(r"(\d+)(?: \(([^)]*)\))?", said[1]) if said else []
+    first = next(one.keys[0] for one in experiment.published.rows if one.name == row)
+    return max((int(count) for count, rows in groups if not rows or first in rows.split(", ")), default=0)
 
 
 def uninformative(experiment: Experiment, row: str, column: Column, mean: float) -> Optional[str]:
@@ -91,19 +114,27 @@ def _is_fixed(experiment: Experiment, sample: Sample) -> bool:
 
 def _can_settle(experiment: Experiment, row: str, column: Column, sample: Sample) -> bool:
     """True if more seeds may change the cell's verdict."""
-    mean = estimate(sample.values).mean
+    mean = sample.estimate.mean
     is_whole = len(sample.values) >= sample.runs and not _is_fixed(experiment, sample)
     return is_whole and uninformative(experiment, row, column, mean) is None
 
 
-def is_precise(experiment: Experiment, row: str, column: Column, sample: Sample, part: float) -> bool:
-    """True if half the width of the interval of a cell is at most `1/part` of that of its narrowest
-    band, or if no seed can mend it."""
+def is_finished(experiment: Experiment, row: str, column: Column, sample: Sample, rule: SeedRule) -> bool:
+    """True if no seed can mend a cell, or if by each of its references it is precise (half the width
+    of its interval is at most `1/part` of that of the band) or decided (an interval at the level of
+    this look lies inside or outside of the band)."""
     if not _can_settle(experiment, row, column, sample):
         return True
-    of = references(experiment, row, column).values()
-    widths = [width_over_band(sample.values, reference, column.band) for reference in of]
-    return max((width for width in widths if width is not None), default=0.0) * part <= 1.0
+
+    def is_done(reference: Reference) -> bool:
+        width = width_over_band(sample.values, reference, column.band, sample.known)
+        if width is None or width * rule.part <= 1.0:
+            return True
+        level = rule.level(len(sample.values))
+        found = compare(sample.values, sample.runs, reference, column.band, sample.known, level)
+        return found is not None and found.verdict in ("agrees", "disagrees")
+
+    return all(map(is_done, references(experiment, row, column).values()))
 
 
 def is_open(experiment: Experiment, row: str, column: Column, sample: Sample) -> bool:
@@ -111,8 +142,8 @@ def is_open(experiment: Experiment, row: str, column: Column, sample: Sample) ->
     if not _can_settle(experiment, row, column, sample):
         return False
     return any(
-        width_over_band(sample.values, reference, column.band) is not None
-        and (compared := compare(sample.values, sample.runs, reference, column.band)) is not None
+        width_over_band(sample.values, reference, column.band, sample.known) is not None
+        and (compared := compare(sample.values, sample.runs, reference, column.band, sample.known)) is not None
         and compared.verdict == "undetermined"
         for reference in references(experiment, row, column).values()
     )
@@ -120,11 +151,11 @@ def is_open(experiment: Experiment, row: str, column: Column, sample: Sample) ->
 
 def cell(experiment: Experiment, row: str, column: Column, sample: Sample, rfc: float = math.nan) -> dict[str, Any]:
     """A cell with its verdicts."""
-    found = estimate(sample.values)
+    found = sample.estimate
     runs = None if _is_fixed(experiment, sample) else sample.runs
     of = references(experiment, row, column)
     compared = {
-        name: compare(sample.values, runs, one, column.band) or Comparison("undetermined", math.inf)
+        name: compare(sample.values, runs, one, column.band, sample.known) or Comparison("undetermined", math.inf)
         for name, one in of.items()
     }
     reason = uninformative(experiment, row, column, found.mean) if of else None
@@ -135,6 +166,10 @@ def cell(experiment: Experiment, row: str, column: Column, sample: Sample, rfc: 
     if verdict == "undetermined":
         open_ = next((one for name, one in of.items() if verdicts[name] == "undetermined"), None)
         reason = _why_open(sample, runs, column.band, open_)
+    elif reason is None and "uninformative" in verdicts.values():
+        says_nothing = next(one for name, one in of.items() if verdicts[name] == "uninformative")
+        own = f"the print's own {says_nothing.runs} runs may be as far off"
+        reason = own if says_nothing.of == "print" else "ns-2's own interval stays too wide"
     published = experiment.published.get(row, column.name)
     ns2 = experiment.ns2.get(row, column.name) if experiment.ns2 else None
     is_print = ("print" in of or "ns2" not in of) and published is not None
@@ -147,7 +182,8 @@ def cell(experiment: Experiment, row: str, column: Column, sample: Sample, rfc: 
         "ratio_over": None if ratio is None else "print" if is_print else "ns2",
         "distance": distance if math.isfinite(distance) else None, "band": column.band, "runs": sample.runs,
         "verdict_print": verdicts.get("print"), "verdict_ns2": verdicts.get("ns2"), "verdict": verdict,
-        "note": reason,
+        "note": reason, "control": column.control.name if column.control and sample.known else None,
+        "uncorrected": _none(estimate(sample.values).mean),
     }  # fmt: skip
 
 
@@ -231,7 +267,7 @@ def claim(experiment: Experiment, samples: Samples, one: Claim) -> dict[str, Any
         values = recorded.values
         alone = value(lambda row, column: values[row, column].mean if (row, column) in values else None)
     measured = value(
-        lambda row, column: estimate(samples[row, column].values).mean if (row, column) in samples else None,
+        lambda row, column: samples[row, column].estimate.mean if (row, column) in samples else None,
         recorded,
     )
     here, emulated = (alone, None) if one.world == "emu" else (measured, alone)
@@ -404,8 +440,8 @@ def more_seeds(
     rule: SeedRule,
     points: Sequence[Any],
 ) -> None:
-    """Gives more seeds to the points of one part that are not precise enough, as far as the caps
-    allow. A point has `seeds`, `cap`, the values and hops of each run, `done`, and `samples()`."""
+    """Gives more seeds to the points of one part that are not finished, as far as the caps allow. A
+    point has `seeds`, `cap`, the values and hops of each run, `done`, and `samples()`."""
     wide, open_, spent_in_all, hops = [], [], 0.0, 0.0
     for point in points:
         spent = float(sum(hops for _, hops in point.done))
@@ -414,7 +450,7 @@ def more_seeds(
         if point.seeds < rule.open_seeds and any(is_open(experiment, *one) for one in samples):
             open_.append((point, rule.open_seeds, spent * (rule.open_seeds / point.seeds - 1.0)))
         if point.cap is None and not all(
-            is_precise(experiment, row, column, sample, rule.part) for row, column, sample in samples
+            is_finished(experiment, row, column, sample, rule) for row, column, sample in samples
         ):
             if point.seeds >= rule.most:
                 point.cap = "seeds"

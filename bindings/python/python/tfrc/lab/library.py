@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -105,5 +106,5 @@ class _Beside:
     def __exit__(self, *_: object) -> None:
         sys.path.remove(str(self._folder))
         files = {name: getattr(module, "__file__", None) for name, module in sys.modules.items()}
-        for name in [name for name, file in files.items() if file and Path(file).parent == self._folder]:
+        for name in [name for name, file in files.items() if file and os.path.dirname(file) == str(self._folder)]:
             del sys.modules[name]

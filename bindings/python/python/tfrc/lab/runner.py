@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from .. import _native
-from .experiment import PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule
+from .experiment import FEWEST_CONTROLLED, PROFILES, BadExperiment, Column, Experiment, Profile, RunPlan, SeedRule
 from .judge import Measured, Sample, Samples, judge, more_seeds, not_run
 from .recording import Recording, Run
+from .statistics import Known
 from .store import Store, Task, computation
 from .tables import Row
 
@@ -42,6 +43,8 @@ class Point:
     """All that determines a run but its number."""
     seeds: int
     rule: Optional[SeedRule]
+    is_controlled: bool = False
+    """True if the scenario is as published, so that the expectations of controls hold."""
     cap: Optional[str] = None
     given: dict[int, tuple[dict[str, float], float]] = field(default_factory=dict)
     """Of each run, by its number: the values of the columns, and the packet hops."""
@@ -49,7 +52,11 @@ class Point:
     def samples(self) -> Iterator[tuple[str, Column, Sample]]:
         """The values of each column in the runs that are done."""
         for column in self.columns:
-            yield self.row.name, column, _sample([values[column.name] for values, _ in self.done], self)
+            found = _sample([values[column.name] for values, _ in self.done], self)
+            if self.is_controlled and column.control is not None and len(found.values) == found.runs:
+                controls = [values[column.control.name] for values, _ in self.done]
+                found.control = Known(controls, column.control.expected, column.control.error)
+            yield self.row.name, column, found
 
     @property
     def done(self) -> list[tuple[dict[str, float], float]]:
@@ -152,7 +159,11 @@ def _part(
             _check_revision(experiment, f"run {plan.name}, row {row.name}", revisions)
         own = plan.runs is not None and part == "as-published"
         seeds = _fewer(experiment, plan.runs or runs, quick) if own else runs
-        yield Point(experiment, part, plan, row, columns, scenario, all_changes, identity, seed, seeds, rule)
+        is_controlled = part == "as-published" and not more
+        if rule is not None and is_controlled and any(column.control for column in columns):
+            seeds = max(seeds, FEWEST_CONTROLLED)
+        more_ = (identity, seed, seeds, rule, is_controlled)
+        yield Point(experiment, part, plan, row, columns, scenario, all_changes, *more_)
 
 
 def _check_revision(experiment: Experiment, about: str, revisions: Sequence[tuple[str, str]]) -> None:
@@ -260,11 +271,12 @@ def _values(point: Point, recording: Recording) -> tuple[dict[str, float], float
     except ZeroDivisionError as error:
         raise ValueError(f"{point.experiment.id}, run {point.plan.name}, row {point.row.name}: {error}") from error
     values = {}
-    for column in point.columns:
-        if column.name not in measured:
-            raise ValueError(f"{point.experiment.id}: the run {point.plan.name} does not measure {column.name!r}")
-        value = float(measured[column.name])
-        values[column.name] = value if math.isfinite(value) else math.nan
+    controls = [column.control.name for column in point.columns if column.control is not None]
+    for name in [column.name for column in point.columns] + controls:
+        if name not in measured:
+            raise ValueError(f"{point.experiment.id}: the run {point.plan.name} does not measure {name!r}")
+        value = float(measured[name])
+        values[name] = value if math.isfinite(value) else math.nan
     return values, float(recording.arrays["packet_hops"])
 
 
@@ -293,6 +305,7 @@ def _result(
         samples = of.setdefault(point.part.removeprefix("variant "), {})
         for row, column, ours in point.samples():
             sample = samples.setdefault((row, column.name), Sample(cap=point.cap))
+            sample.control = None if sample.runs else ours.control
             sample.runs, sample.values = sample.runs + ours.runs, [*sample.values, *ours.values]
         if point.part == "as-published":
             measured.packet_hops += int(sum(hops for _, hops in point.done))

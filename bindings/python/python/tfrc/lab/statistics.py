@@ -17,6 +17,14 @@ class Estimate(NamedTuple):
     ci95: float
 
 
+class Known(NamedTuple):
+    """A control of a sample: its value in each run, its expectation and the standard error of that."""
+
+    values: Sequence[float]
+    mean: float
+    error: float
+
+
 class Welch(NamedTuple):
     """Two means of runs, compared."""
 
@@ -32,17 +40,32 @@ def _student(alpha: float, freedom: float) -> float:
     return float(stdtrit(freedom, 1.0 - alpha / 2.0))
 
 
-def estimate(values: Sequence[float]) -> Estimate:
-    """The mean of a sample and half the width of its 95 % interval."""
-    if not len(values):
-        return Estimate(math.nan, math.nan)
-    half = half_width(values, 0.05) if len(values) > 1 else math.nan
-    return Estimate(float(np.mean(values)), half)
+def estimate(values: Sequence[float], alpha: float = 0.05, known: Optional[Known] = None) -> Estimate:
+    """The mean of a sample and half the width of the interval that leaves out the share `alpha`.
+
+    With a control the mean is that of the regression on it, at the control's expectation; one
+    coefficient more is fitted, and the error of the expectation is in the interval.
+    """
+    count = len(values)
+    if count < 2:
+        return Estimate(float(values[0]) if count else math.nan, math.nan)
+    mean, middle = float(np.mean(values)), float(np.mean(known.values)) if known else 0.0
+    around = np.asarray(known.values) - middle if known else np.zeros(count)
+    if known is None or count < 4 or (spread := float(around @ around)) == 0.0:
+        error = float(np.std(values, ddof=1)) / math.sqrt(count)
+        return Estimate(mean, _student(alpha, count - 1.0) * error)
+    slope, shift = float(around @ np.asarray(values)) / spread, known.mean - middle
+    left = np.asarray(values) - mean - slope * around
+    error = math.sqrt(float(left @ left) / (count - 2.0) * (1.0 / count + shift**2 / spread))
+    half = _student(alpha, count - 2.0) * math.hypot(error, slope * known.error)
+    return Estimate(mean + slope * shift, half)
 
 
-def half_width(values: Sequence[float], alpha: float) -> float:
-    """Half the width of the interval of the mean that leaves out the share `alpha`."""
-    return _student(alpha, len(values) - 1.0) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+def prediction(values: Sequence[float], runs: int) -> float:
+    """How far the mean of `runs` other runs may be from the expectation, at 95 %."""
+    if len(values) < 2:
+        return 0.0
+    return _student(0.05, len(values) - 1.0) * float(np.std(values, ddof=1)) / math.sqrt(runs)
 
 
 def deviation_of(half: float, runs: int) -> float:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from .statistics import Estimate, estimate
+from .statistics import Estimate, Known, estimate, prediction
 from .tables import Printed
 
 # Runs below which a cell has no verdict.
@@ -22,20 +22,23 @@ BANDS = ("digits", "drop", "rate", "share", "trace", "utilization")
 
 class Reference(NamedTuple):
     """A value to compare with: as printed, with what reading it off a curve may add to its error; or
-    the mean of ns-2's runs with half the width of its 95 % interval, NaN if that is unknown."""
+    the mean of ns-2's runs with half the width of its 95 % interval, NaN if that is unknown. `runs`
+    are those that the print is the mean of; ns-2 `is_final` if it gets no more seeds."""
 
     of: str
     value: float
     hidden: float
+    runs: Optional[int] = None
+    is_final: bool = False
 
     @classmethod
-    def print_(cls, value: Printed, read_off: float) -> Reference:
-        return cls("print", value.value, value.half_unit + read_off)
+    def print_(cls, value: Printed, read_off: float, runs: Optional[int] = None) -> Reference:
+        return cls("print", value.value, value.half_unit + read_off, runs)
 
-    def edges(self, band: str) -> tuple[float, float]:
-        """The band: the least and the greatest mean that agrees."""
+    def edges(self, band: str, own: float = 0.0) -> tuple[float, float]:
+        """The band: the least and the greatest mean that agrees. `own` is an error of the print."""
         # Any value that rounds to the print may be meant, and a curve can be read only so well.
-        hidden = self.hidden if self.of == "print" else 0.0
+        hidden = self.hidden + own if self.of == "print" else 0.0
         low, high = self.value - hidden, self.value + hidden
         factor = PRINTED_FACTOR if self.of == "print" else NS2_FACTOR
         if band == "digits":
@@ -69,26 +72,42 @@ class Comparison(NamedTuple):
     distance: float
 
 
-def compare(values: Sequence[float], runs: Optional[int], reference: Reference, band: str) -> Optional[Comparison]:
+def compare(
+    values: Sequence[float],
+    runs: Optional[int],
+    reference: Reference,
+    band: str,
+    known: Optional[Known] = None,
+    alpha: float = 0.05,
+) -> Optional[Comparison]:
     """Compares the values of a cell with a reference. `runs` is how many runs there were, None for a
-    value that is the same whatever the seed."""
-    measured = estimate(values)
+    value that is the same whatever the seed; the interval leaves out the share `alpha`."""
+    measured = estimate(values, alpha, known)
     if math.isnan(measured.mean):
         return None
     low, high = reference.edges(band)
     distance = _distance(measured.mean, reference.value, low, high)
-    if (runs is not None and (len(values) < FEWEST_RUNS or len(values) < runs)) or reference.is_vague(band):
+    if runs is not None and (len(values) < FEWEST_RUNS or len(values) < runs):
         return Comparison("undetermined", distance)
+    if reference.is_vague(band):
+        return Comparison("uninformative" if reference.is_final else "undetermined", distance)
     start, end = _interval(measured, runs is None, low)
     if start >= low and end <= high:
         return Comparison("agrees", distance)
-    return Comparison("disagrees" if end < low or start > high else "undetermined", distance)
+    own = 0.0 if runs is None or reference.runs is None else prediction(values, reference.runs)
+    low, high = reference.edges(band, own)
+    if end < low or start > high:
+        return Comparison("disagrees", distance)
+    # What the print's own few runs may be off by explains the difference, and is no agreement.
+    return Comparison("uninformative" if own and start >= low and end <= high else "undetermined", distance)
 
 
-def width_over_band(values: Sequence[float], reference: Reference, band: str) -> Optional[float]:
+def width_over_band(
+    values: Sequence[float], reference: Reference, band: str, known: Optional[Known] = None
+) -> Optional[float]:
     """Half the width of the interval over half the width of the band; where the mean lies does not
     go in. None if more seeds would not help."""
-    measured = estimate(values)
+    measured = estimate(values, known=known)
     if math.isnan(measured.mean) or math.isnan(measured.ci95) or reference.is_vague(band):
         return None
     low, high = reference.edges(band)
@@ -102,15 +121,17 @@ def width_over_band(values: Sequence[float], reference: Reference, band: str) ->
 
 def of_both(in_print: Optional[str], in_ns2: Optional[str]) -> Optional[str]:
     """The one word for two comparisons. The print goes first, ns-2 stands for a print that is missed
-    or missing, and an open comparison keeps the cell open."""
+    or missing, an open comparison keeps the cell open, and one that says nothing leaves the other."""
     both = (in_print, in_ns2)
     if both == (None, None):
         return None
+    if not {*both} - {None, "uninformative"}:
+        return "uninformative"
     if in_print == "agrees":
         return "agrees-with-print"
     if in_ns2 == "agrees":
         return "agrees-with-ns2"
-    return next((word for word in ("uninformative", "undetermined") if word in both), "disagrees")
+    return "undetermined" if "undetermined" in both else "disagrees"
 
 
 def _interval(measured: Estimate, is_fixed: bool, low: float) -> tuple[float, float]:
