@@ -15,7 +15,7 @@ Kind = Literal["reno", "tfrc"]
 
 LETTER = Paper(
     "Grieco and Mascolo, Electronics Letters 40(5), 2004",
-    seeds=SeedRule(least=20, most=400, hops=300e6, part=3),
+    seeds=SeedRule(least=10, most=400, hops=300e6, part=3),
 )
 chain = partial(
     Experiment,

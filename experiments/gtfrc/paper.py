@@ -11,7 +11,7 @@ from typing import Any
 
 from tfrc.lab import Experiment, Paper, Run, SeedRule
 
-DRAFT = Paper("draft-lochin-ietf-tsvwg-gtfrc-02", seeds=SeedRule(least=20, most=400, hops=300e6, part=3))
+DRAFT = Paper("draft-lochin-ietf-tsvwg-gtfrc-02", seeds=SeedRule(least=10, most=400, hops=300e6, part=3))
 NS2_OF_2006 = ["flow.*.tfrc.revision=ns2", "flow.*.tfrc.initial_rate=packet-per-rtt"]
 # The draft is of 2006 and has no circuit breaker (RFC 8083, 2017); the rfc profile has the default, which is
 # on.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tfrc.lab import Paper, SeedRule
 
-RFC = Paper("RFC 4828", seeds=SeedRule(least=20, most=400, hops=600e6, part=3))
+RFC = Paper("RFC 4828", seeds=SeedRule(least=10, most=400, hops=600e6, part=3))
 
 
 def at_limit(segment: int, per_second: int) -> tuple[Callable[..., bool], str]:

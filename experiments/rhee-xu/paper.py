@@ -9,7 +9,7 @@ from tfrc.lab import Experiment, Paper, Quick, SeedRule
 
 PAPER = Paper(
     "Rhee and Xu, IEEE/ACM Transactions on Networking 15(4), 2007",
-    seeds=SeedRule(least=20, most=400, hops=300e6, part=3),
+    seeds=SeedRule(least=10, most=400, hops=300e6, part=3),
 )
 FLOWS = {"flows": ["flow.tcp.count", "flow.tfrc.count"]}
 NS2 = ["flow.tfrc.tfrc.revision=ns2", "flow.tcp.tcp.settings=ns2", "flow.tcp.tcp.window=5000"]

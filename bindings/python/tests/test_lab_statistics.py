@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from small_experiment import changed, judged, load, put, runs_of
 
-from tfrc.lab import Control, SeedRule, runner
+from tfrc.lab import Control, SeedRule, library, runner
 from tfrc.lab.judge import Measured, Sample, judge
 from tfrc.lab.statistics import Known, estimate
 from tfrc.lab.verdict import Reference, compare
@@ -131,3 +132,23 @@ def test_ns2_with_all_its_seeds_may_say_nothing(folder: Path) -> None:
     assert words == ["uninformative", "undetermined"]
     assert found["cells"][0]["verdict"] == "disagrees", "what ns-2 cannot say leaves the print"
     assert judged(folder, (900.0, 300.0), ns2)["cells"][0]["note"] == "ns-2's own interval stays too wide"
+
+
+SOURCES = Path(__file__).parents[3] / "experiments" / "sigcomm2000"
+
+
+@pytest.mark.skipif(not SOURCES.is_dir(), reason="only in a checkout")
+def test_what_drawn_sources_send_is_what_the_control_says() -> None:
+    spec = importlib.util.spec_from_file_location("alone", SOURCES / "alone.py")
+    assert spec is not None and spec.loader is not None
+    alone = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(alone)
+    [figure] = library.load(SOURCES.parent, ["sigcomm2000/fig-11"])
+    control = figure.columns_["mean_loss"].control
+    assert control is not None
+    # The measured time of the scenario is that of the draws.
+    scenario = (figure.folder / "scenario.toml").read_text(encoding="utf-8")
+    assert 'duration = { value = "2500s"' in scenario and 'warmup = { value = "20s"' in scenario
+    rates = alone.rates(3000, 99)
+    error = math.hypot(float(np.std(rates)) / math.sqrt(3000), control.error)
+    assert abs(float(np.mean(rates)) - control.expected) < 4.0 * error < 0.1 * control.expected

@@ -4,7 +4,7 @@ from tfrc.lab import Experiment, Paper, Quick, SeedRule
 figure = Experiment(
     Paper(
         "Bansal, Balakrishnan, Floyd and Shenker, SIGCOMM 2001",
-        seeds=SeedRule(least=20, most=400, hops=300e6, part=3),
+        seeds=SeedRule(least=10, most=400, hops=300e6, part=3),
     ),
     "as cited by Grieco and Mascolo 2004",
     "A flow that joins, and fairness while the bandwidth changes",

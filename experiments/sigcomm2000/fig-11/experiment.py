@@ -1,4 +1,4 @@
-from paper import SCRIPTS, place, sources, vary
+from paper import DRAWN, LOAD, SCRIPTS, place, sources, vary
 
 figure = sources(place(11, SCRIPTS), "Loss rate against the number of on/off sources")
 
@@ -13,7 +13,7 @@ def background(run):
     }
 
 
-figure.columns("mean_loss", band="drop", read_off=0.003)
+figure.columns("mean_loss", band="drop", read_off=0.003, control=LOAD, **DRAWN)
 figure.columns("offered_load", "utilization", "source_bps")
 
 figure.claim(

@@ -1,7 +1,7 @@
-from paper import SCALES, SCRIPTS, place, sources, vary
+from paper import DRAWN, LOAD, NS2_RULES, SCALES, SCRIPTS, place, sources, vary
 
 figure = sources(
-    place(13, SCRIPTS), "Variation of one TCP and one TFRC flow beside on/off sources, by time scale"
+    place(13, SCRIPTS), "Variation of one TCP and one TFRC flow beside on/off sources, by time scale", ns2_seeds=300
 )
 COLUMNS = {f"{kind}_{scale}s": (kind.lower(), scale) for kind in ("TFRC", "TCP") for scale in SCALES}
 
@@ -9,11 +9,21 @@ COLUMNS = {f"{kind}_{scale}s": (kind.lower(), scale) for kind in ("TFRC", "TCP")
 @figure.run
 def background(run):
     found = {name: run.cov(*of) for name, of in COLUMNS.items()}
-    return {**found, "loss": run.link("bottleneck", "drop_rate")}
+    return {**found, "loss": run.link("bottleneck", "drop_rate"), "source_bps": run.flow("onoff", "send_rate_bps")}
 
 
-figure.columns(*COLUMNS, read_off=0.1)
-figure.columns("loss")
+@figure.run(set=NS2_RULES, rows=["60/12", "100/20", "130/26", "150/30"])
+def ns2_rules(run):
+    return {f"ns2_{name}": value for name, value in background(run).items()} | {LOAD.name: background(run)[LOAD.name]}
+
+
+# ns-2.35 has its own rules of TFRC alone.
+of_ns2 = {"run": "ns2_rules", "against": "ns2", "prefix": "ns2_"}
+for kind, control in (("TFRC", LOAD), ("TCP", None)):
+    names = [name for name in COLUMNS if name.startswith(kind)]
+    figure.columns(*names, run="background", against="published", read_off=0.1, control=control, **DRAWN)
+    figure.columns(*(f"ns2_{name}" for name in names), control=control, **of_ns2)
+figure.columns("loss", run="background")
 
 
 def over_tcp(t, row):
@@ -32,9 +42,8 @@ figure.claim("The variation of TFRC rises with the number of sources")(
     lambda t: t["150/*", "TFRC_0.4s"] / t["60/*", "TFRC_0.4s"], between=(4, 20)
 )
 
-vary(figure, "ns2-rules", rows=["130/26"], runs=2)
-busy = {"rows": ["130/26", "150/30"], "runs": 8}
-vary(figure, "max-rto-long", **busy)
+busy = {"rows": ["130/26", "150/30"], "runs": 8, "only": ["background"]}
+vary(figure, "max-rto-60s", **busy)
 figure.variant(
     "history-of-4",
     "explains: a history of four intervals, which no text names, as a measure of what would have to differ",

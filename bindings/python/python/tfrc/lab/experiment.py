@@ -107,6 +107,12 @@ class Column:
     uninformative: Optional[tuple[Callable[..., bool], str]]
     control: Optional[Control]
     printed_runs: Optional[int]
+    prefix: str
+
+    @property
+    def printed(self) -> str:
+        """The column of the tables that it is compared with."""
+        return self.name.removeprefix(self.prefix)
 
 
 @dataclass(frozen=True)
@@ -274,11 +280,13 @@ class Experiment:
         uninformative: Optional[tuple[Callable[..., bool], str]] = None,
         control: Optional[Control] = None,
         printed_runs: Optional[int] = None,
+        prefix: str = "",
     ) -> None:
         """Adds columns. `band` is the difference that is allowed; `read_off` what reading a curve
         adds to it. `ns2_exact` is the reason why ns-2's value needs no interval. `uninformative` is
         a rule of (measured, published, ns2) by which a cell says nothing, with the reason. `control`
-        corrects the mean; `printed_runs` is the number of runs that the print is the mean of."""
+        corrects the mean; `printed_runs` is the number of runs that the print is the mean of. The
+        tables have the columns without the `prefix`."""
         band = band or ("rate" if self.computed is None else "digits")
         if band not in BANDS:
             raise BadExperiment(f"band {band!r}; there are {', '.join(BANDS)}")
@@ -286,7 +294,7 @@ class Experiment:
             if name in self.columns_:
                 raise BadExperiment(f"the column {name} is there twice")
             parts = (band, against, read_off, rows, ns2_only_rows, ns2_exact, uninformative, control, printed_runs)
-            self.columns_[name] = Column(name, run, *parts)
+            self.columns_[name] = Column(name, run, *parts, prefix)
 
     def claim(
         self,
@@ -342,8 +350,8 @@ class Experiment:
         if left:
             raise BadExperiment(f"{id}: the column {left[0]} of published.csv is compared with nothing")
         of_ns2 = self.ns2.columns if self.ns2 else ()
-        compared = [one for one in self.columns_.values() if one.name in self.published.columns]
-        compared += [one for one in self.columns_.values() if one.against == "ns2" and one.name in of_ns2]
+        compared = [one for one in self.columns_.values() if one.printed in self.published.columns]
+        compared += [one for one in self.columns_.values() if one.against == "ns2" and one.printed in of_ns2]
         if not compared and len(self.claims) < 2:
             raise BadExperiment(f"{id}: nothing is compared, and there are fewer than two claims")
         for rows in (one.rows for some in (self.plans.values(), self.columns_.values(), self.variants) for one in some):
@@ -368,9 +376,10 @@ class Experiment:
         to compare with; a column that has nothing anywhere is a probe, and measured in all."""
         if column.rows is not None:
             return row in (self.row_names(column.rows) or ())
-        if column.name not in self.published.columns or (row, column.name) in self.published.values:
-            return True
-        return self.ns2 is not None and (row, column.name) in self.ns2.values
+        in_ns2 = self.ns2 is not None and (row, column.printed) in self.ns2.values
+        if column.prefix and column.against == "ns2":
+            return in_ns2
+        return in_ns2 or column.printed not in self.published.columns or (row, column.printed) in self.published.values
 
     @property
     def first_runs(self) -> int:

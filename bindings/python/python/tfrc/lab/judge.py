@@ -66,22 +66,22 @@ def references(experiment: Experiment, row: str, column: Column) -> dict[str, Re
     """The references of a cell: `print`, `ns2`, both or none."""
     found = {}
     only_ns2 = column.against == "ns2" or row in (experiment.row_names(column.ns2_only_rows) or ())
-    value = experiment.published.values.get((row, column.name))
+    value = experiment.published.values.get((row, column.printed))
     if value is not None and not only_ns2:
         found["print"] = Reference.print_(value, column.read_off, column.printed_runs)
     # A column that the source does not have is a probe, unless it is there to be compared with ns-2.
     # Welch's test needs all cells at once.
-    is_probe = column.name not in experiment.published.columns and column.against != "ns2"
+    is_probe = column.printed not in experiment.published.columns and column.against != "ns2"
     has_ns2 = experiment.judge == "bands" and not is_probe and column.against != "published"
-    mean = experiment.ns2.get(row, column.name) if experiment.ns2 else None
+    mean = experiment.ns2.get(row, column.printed) if experiment.ns2 else None
     if has_ns2 and column.band != "digits" and experiment.ns2 is not None and mean is not None:
-        runs = experiment.ns2.seeds.get((row, column.name))
+        runs = experiment.ns2.seeds.get((row, column.printed))
         if column.ns2_exact is not None:
             half = 0.0
         elif runs is not None:
             half = estimate(runs).ci95
         else:
-            written = experiment.ns2.get(row, f"{column.name}_ci95")
+            written = experiment.ns2.get(row, f"{column.printed}_ci95")
             half = math.nan if written is None else written
         is_final = _ns2_runs(experiment, row) >= (experiment.ns2_seeds or math.inf)
         found["ns2"] = Reference("ns2", mean, half, is_final=is_final)
@@ -102,8 +102,8 @@ def uninformative(experiment: Experiment, row: str, column: Column, mean: float)
     if column.uninformative is None:
         return None
     rule, reason = column.uninformative
-    ns2 = experiment.ns2.get(row, column.name) if experiment.ns2 else None
-    values = (mean, experiment.published.get(row, column.name), ns2)
+    ns2 = experiment.ns2.get(row, column.printed) if experiment.ns2 else None
+    values = (mean, experiment.published.get(row, column.printed), ns2)
     return reason if rule(*(math.nan if x is None else x for x in values)) else None
 
 
@@ -170,8 +170,8 @@ def cell(experiment: Experiment, row: str, column: Column, sample: Sample, rfc: 
         says_nothing = next(one for name, one in of.items() if verdicts[name] == "uninformative")
         own = f"the print's own {says_nothing.runs} runs may be as far off"
         reason = own if says_nothing.of == "print" else "ns-2's own interval stays too wide"
-    published = experiment.published.get(row, column.name)
-    ns2 = experiment.ns2.get(row, column.name) if experiment.ns2 else None
+    published = experiment.published.get(row, column.printed)
+    ns2 = experiment.ns2.get(row, column.printed) if experiment.ns2 else None
     is_print = ("print" in of or "ns2" not in of) and published is not None
     base = published if is_print else ns2
     ratio = None if base in (None, 0.0) or math.isnan(found.mean) else found.mean / base
