@@ -25,6 +25,7 @@ figure = Experiment(
     emulation=Emulation(
         runs=3,
         rows=["8Mbit/s/8/*", "1Mbit/s/4/*", "32Mbit/s/4/*"],
+        only=["drop-tail", "red"],
         set=["flow.back.tcp={ variant = 'sack', window = 20 }"],
     ),
 )
