@@ -58,7 +58,7 @@ def _meant(folder: Path, word: str) -> list[str]:
     if not spelt:
         near = difflib.get_close_matches(word, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {len(known)} in {folder}"
-        raise BadExperiment(f"there is no experiment {word!r}; {hint} `tfrc-lab list` names them all")
+        raise BadExperiment(f"there is no experiment {word!r}; {hint}; `tfrc-lab list` names them all")
     return spelt
 
 
