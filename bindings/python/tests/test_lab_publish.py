@@ -117,7 +117,7 @@ def test_a_title_that_changes_loses_nothing(checkout: Path) -> None:
         before = [" ".join(page(checkout, name).split()) for name in names]
         path = checkout / "experiments" / id / "experiment.py"
         path.write_text(path.read_text(encoding="utf-8").replace(title, "A new_one"), encoding="utf-8")
-        assert lab(checkout, "check") == 1 and lab(checkout, "publish") == 0
+        assert lab(checkout, "check") == 3 and lab(checkout, "publish") == 0
         after = [" ".join(page(checkout, name).split()) for name in names]
         old, new = (text.plain(title), "A new\\_one") if id == "p/x" else (title, "A new_one")
         assert after == [words.replace(old, new) for words in before] and after != before
@@ -136,13 +136,13 @@ def test_a_check_finds_what_was_written_by_hand(checkout: Path, capsys: pytest.C
         right = page(checkout, name)
         (checkout / name).write_text(right.replace(old, new), encoding="utf-8")
         capsys.readouterr()
-        assert lab(checkout, "check") == 1 and name in capsys.readouterr().err
+        assert lab(checkout, "check") == 3 and name in capsys.readouterr().err
         (checkout / name).write_text(right, encoding="utf-8")
     # A text around the marks is anybody's.
     path = checkout / "experiments/p/x/README.md"
     path.write_text(page(checkout, "experiments/p/x/README.md").replace("By hand.", "Otherwise."), encoding="utf-8")
     assert lab(checkout, "check") == 0
-    assert lab(checkout, "check", "--sample", "any") == 1 and "now:   " in capsys.readouterr().err
+    assert lab(checkout, "check", "--sample", "any") == 3 and "now:   " in capsys.readouterr().err
 
 
 def test_a_check_runs_some_again(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, build_command, cargo, root};
+use crate::{Outcome, build_command, cargo, files, root};
 
 /// Python's packages that the tests use, in the versions that they are written for.
 const REQUIREMENTS: &str = "bindings/python/tests/requirements.txt";
@@ -37,7 +37,10 @@ pub(crate) fn check() -> Outcome {
     run(Command::new(&python)
         .args(["-m", "pytest", "--config-file", SETTINGS, "bindings/python"])
         .env("TFRC_PROGRAM", program)
-        .env("TFRC_ADVISOR_TRACE", built().join("debug/examples/advisor_trace")))
+        .env("TFRC_ADVISOR_TRACE", built().join("debug/examples/advisor_trace")))?;
+    // Three experiments of docs/results.md, chosen by the commit.
+    let chosen = files::commit()?.unwrap_or_default();
+    run(Command::new(&python).args(["-m", "tfrc.lab.cli", "check", "--sample", &chosen]))
 }
 
 /// The interpreter of the virtual environment in `target/python`, with what the tests of the

@@ -18,7 +18,7 @@ from .store import Store
 from .tables import BadTable
 
 # Something is wrong with the command or a file; an experiment that must agree does not; Ctrl-C.
-WRONG, DISAGREES, INTERRUPTED = 2, 1, 130
+WRONG, DISAGREES, INTERRUPTED = 2, 3, 130
 
 
 def _arguments() -> argparse.ArgumentParser:
