@@ -228,7 +228,7 @@ def test_an_emulated_experiment_waits_for_its_record_and_is_judged_by_it(folder:
     put(folder, experiment_py=changed("keys=", 'world="emu", keys=') + EMULATED)
     [waiting] = runner.run(load(folder), jobs=1)["experiments"]
     assert (waiting["verdict"], waiting["reason"]) == ("not-run", "nothing is recorded")
-    emulator.record(folder)
+    assert emulator.record(folder, jobs=2) == emulator.record(folder)
     first, *_, last = emulator.jobs
     assert emulator.asked == 4 and emulator.jobs[0]["seed"] != emulator.jobs[1]["seed"]
     assert "link.path.loss=1%" in first["set"] and first["set"][-1] == "flow.one.start=100ms"

@@ -13,6 +13,8 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -37,11 +39,13 @@ def record(
     experiment: Experiment,
     *,
     quick: bool = False,
+    jobs: int = 1,
     program: Optional[Path] = None,
     cache: Optional[Path] = None,
     report: Optional[Callable[[int, int], None]] = None,
 ) -> str:
-    """Does the emulated runs of an experiment, one after the other; the text of its `emulated.csv`.
+    """Does the emulated runs of an experiment, `jobs` of a row at once; the text of its `emulated.csv`.
+    A run that gets too little of the processors is no result, whatever else goes on.
 
     Runs that were done on this kernel come from the cache, so that a recording goes on where it was.
     """
@@ -52,13 +56,15 @@ def record(
     runs = _runs(experiment, experiment.emulation, quick)
     about: dict[str, Any] = {"days": [], "kernel": {}}
     lines: list[Sequence[Any]] = [NAMES]
-    for number, (row, plan, columns, changes) in enumerate(points):
-        found = []
-        for run in range(1, runs + 1):
-            found.append(_answer(program, experiment, plan, changes, run, cache))
-            if report is not None:
-                report(number * runs + run, len(points) * runs)
-        lines += _lines(experiment, row, plan, columns, found, about)
+    with ThreadPoolExecutor(max(jobs, 1)) as pool:
+        for number, (row, plan, columns, changes) in enumerate(points):
+            answer = partial(_answer, program, experiment, plan, changes, cache=cache)
+            found = []
+            for one in pool.map(answer, range(1, runs + 1)):
+                found.append(one)
+                if report is not None:
+                    report(number * runs + len(found), len(points) * runs)
+            lines += _lines(experiment, row, plan, columns, found, about)
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(lines)
     return _head(experiment, about) + table.getvalue()
