@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_lab::cache::Cache;
+use tfrc_world::cache::Cache;
 
 /// Any key.
 const KEY: &str = "key";

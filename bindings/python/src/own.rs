@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc_lab::agent::{Acknowledged, Allowance, Controller, Lost};
-use tfrc_lab::own::Registry;
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::{Instant, Rate};
+use tfrc_world::agent::{Acknowledged, Allowance, Controller, Lost};
+use tfrc_world::own::Registry;
 
 /// Python's callables that make controllers or queues, by their names.
 type Makers = Vec<(String, Py<PyAny>)>;

@@ -7,13 +7,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tfrc::config::PacketSize;
-use tfrc_lab::emulated::{EmulatedRun, EmulationJob};
-use tfrc_lab::quantities::{FLOW, FLOW_COUNTS, KERNEL_FLOW, LINK, LINK_COUNTS, Quantity};
-use tfrc_lab::recording::{Keep, LinkFlows, Looks, PacketDelays, Recording, Samples};
-use tfrc_lab::{Run, batch::seed_of, cache};
 use tfrc_scenario::{FlowKind, World};
 use tfrc_sim::Seed;
 use tfrc_sim::link::FlowStats;
+use tfrc_world::emulated::{EmulatedRun, EmulationJob};
+use tfrc_world::quantities::{FLOW, FLOW_COUNTS, KERNEL_FLOW, LINK, LINK_COUNTS, Quantity};
+use tfrc_world::recording::{Keep, LinkFlows, Looks, PacketDelays, Recording, Samples};
+use tfrc_world::{Run, batch::seed_of, cache};
 
 use crate::simulation::planned_for;
 
@@ -90,7 +90,7 @@ pub(crate) fn seed_of_run(seed: u64, run: u32) -> u64 {
 /// The version of the code that decides results.
 #[pyfunction]
 pub(crate) fn code_version() -> &'static str {
-    tfrc_lab::code_version()
+    tfrc_world::code_version()
 }
 
 /// The folder in which the program keeps results of runs outside of a checkout, if it has one.
@@ -203,7 +203,7 @@ fn arrays<'py>(py: Python<'py>, recording: &Recording, keep: Keep) -> PyResult<B
         .zip(links)
         .flat_map(|(outcome, record)| row(&LINK, outcome).chain(row(&LINK_COUNTS, &record.stats)));
     all.set_item("of_links", table(py, links.len(), of_link.collect())?)?;
-    let bins = |of: fn(&tfrc_lab::recording::FlowRecord) -> &[u64]| {
+    let bins = |of: fn(&tfrc_world::recording::FlowRecord) -> &[u64]| {
         table(py, flows.len(), flows.iter().flat_map(|flow| of(flow).iter().copied()).collect())
     };
     all.set_item("sent", bins(|flow| flow.sent.bins())?)?;

@@ -7,19 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc_lab::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
-use tfrc_lab::cache::{self, Cache};
-use tfrc_lab::document::{self, Several, Single};
-use tfrc_lab::own::Registry;
-use tfrc_lab::printed::{self, Unit};
-use tfrc_lab::results::Interval;
-use tfrc_lab::statistics;
-use tfrc_lab::watch::{Look, Watch};
-use tfrc_lab::{Outcome, Run, quantities as lab, series};
+use tfrc_report::document::{self, Several, Single};
+use tfrc_report::series;
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
 use tfrc_scenario::{Plan, Point, Scenario, World};
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, saturating};
+use tfrc_world::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
+use tfrc_world::cache::{self, Cache};
+use tfrc_world::own::Registry;
+use tfrc_world::printed::{self, Unit};
+use tfrc_world::results::Interval;
+use tfrc_world::statistics;
+use tfrc_world::watch::{Look, Watch};
+use tfrc_world::{Outcome, Run, quantities as lab};
 
 use crate::failure::{ScenarioError, raised};
 use crate::own::{Raised, registry};
@@ -222,7 +223,7 @@ pub(crate) fn run_one(
     let interval = interval_of(interval_s)?;
     let mut series: Vec<Interval> = Vec::new();
     let outcome = py.detach(|| match interval {
-        None => Some(tfrc_lab::run(&scenario)),
+        None => Some(tfrc_world::run(&scenario)),
         Some(interval) => {
             let look = |look: Look| series.extend(look.flows.into_iter().chain(look.links));
             Run::of(&scenario).watch(Watch::all(interval, look)).outcome()
@@ -403,7 +404,7 @@ pub(crate) fn axes_of_points(points: Vec<Labels>) -> Vec<(String, Option<&'stati
 /// The colour of a kind of flow, on white: the one that it has on the program's pages.
 #[pyfunction]
 pub(crate) fn colour_of(kind: &str) -> &'static str {
-    tfrc_lab::plot::colour_of(kind)
+    tfrc_report::plot::colour_of(kind)
 }
 
 /// A written quantity as a number of its SI unit; `None` for any other text.
@@ -468,7 +469,7 @@ fn series_rows(axes: &[Axis<'_>]) -> Rows {
         .with_word("stopped")
 }
 
-fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_lab::results::Interval) {
+fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_world::results::Interval) {
     let row = rows.row().count(run.run.into()).count(run.number as u64);
     let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
     let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());

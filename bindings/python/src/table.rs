@@ -12,7 +12,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use tfrc_lab::printed::{self, Unit};
+use tfrc_world::printed::{self, Unit};
 
 /// A table: named columns of one length. Any library of Arrow's PyCapsule interface takes it as it
 /// is, such as `polars.DataFrame(table)` and `pyarrow.table(table)`, and shares its memory.

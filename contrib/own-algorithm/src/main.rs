@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use tfrc_lab::Run;
-use tfrc_lab::agent::{Acknowledged, Allowance, Controller, Lost};
-use tfrc_lab::own::Registry;
 use tfrc_scenario::{Document, World};
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::Instant;
+use tfrc_world::Run;
+use tfrc_world::agent::{Acknowledged, Allowance, Controller, Lost};
+use tfrc_world::own::Registry;
 
 /// A window in packets.
 #[derive(Debug)]

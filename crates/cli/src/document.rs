@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-pub(crate) use tfrc_lab::document::{text, versioned};
-use tfrc_lab::record::Record;
+pub(crate) use tfrc_report::document::{text, versioned};
+use tfrc_report::record::Record;
 
 /// A document or line about one connection among several.
 #[derive(Debug, Serialize, JsonSchema)]

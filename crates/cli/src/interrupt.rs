@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tfrc_lab::record::{Outcome, Record, Summary};
+use tfrc_report::record::{Outcome, Record, Summary};
 use tokio::sync::watch;
 
 use crate::reporter::{Reporter, ReporterConfig};

@@ -111,7 +111,7 @@ pub struct Mistake {
     pub hint: Option<String>,
 }
 
-/// What a check gives: a value, or the mistake in the text.
+/// Result of a check: a value, or the mistake in the text.
 pub(super) type Checked<T> = Result<T, Mistake>;
 
 impl Mistake {

@@ -19,15 +19,15 @@ const WITHOUT_SUBJECT: [&str; 7] =
 const CONVERSIONS: &str = "crates/units/src/cast.rs";
 
 /// Crates that without features need no thread, file or socket.
-const WITHOUT_HOST: [&str; 2] = ["crates/scenario/src/", "crates/lab/src/"];
+const WITHOUT_HOST: [&str; 3] = ["crates/report/src/", "crates/scenario/src/", "crates/world/src/"];
 
 /// Their modules that features bring.
 const OF_FEATURES: [&str; 5] = [
     "crates/scenario/src/files.rs",
-    "crates/lab/src/cache.rs",
-    "crates/lab/src/jobs.rs",
-    "crates/lab/src/world/relayed.rs",
-    "crates/lab/src/world/emulated/",
+    "crates/world/src/cache.rs",
+    "crates/world/src/jobs.rs",
+    "crates/world/src/world/relayed.rs",
+    "crates/world/src/world/emulated/",
 ];
 
 /// Names of what only a host has.
@@ -246,8 +246,11 @@ mod tests {
         assert_eq!(of("\n/// Width.\n/// What else."), [""; 0]);
         assert_eq!(of(&format!("// {}", "word ".repeat(20).trim_end())).len(), 1);
         assert_eq!(of(&format!("// | {}", "word ".repeat(20).trim_end())), [""; 0]);
-        let lab = |name: &str| faults(name, &format!("{SOURCE}use std::fs::File;\n")).len();
-        assert_eq!((lab("crates/lab/src/run.rs"), lab("crates/lab/src/cache.rs"), lab("a.rs")), (1, 0, 0));
+        let fault = |name: &str| faults(name, &format!("{SOURCE}use std::fs::File;\n")).len();
+        assert_eq!(
+            (fault("crates/world/src/run.rs"), fault("crates/world/src/cache.rs"), fault("a.rs")),
+            (1, 0, 0)
+        );
         let fallback = ["let x = u8::try_", "from(y).unwrap_or(0);"].concat();
         assert_eq!(of(&fallback).len(), 1);
         assert_eq!(of("let x = u8::try_from(y).ok();"), [""; 0]);

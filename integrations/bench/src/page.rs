@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tfrc_lab::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale, file};
+use tfrc_report::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale, file};
 use tfrc_testpath::shared::Record;
 
 use crate::cases::Case;

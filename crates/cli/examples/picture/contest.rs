@@ -1,12 +1,12 @@
 //! The run of the picture: the network of `tfrc demo`, simulated with a fixed seed.
 
 use tfrc_cli::live::{Controls, LinkLoss, LinkRate, Model, ModelConfig, View};
-use tfrc_lab::Run;
-use tfrc_lab::record::{Event, EventKind, Record};
-use tfrc_lab::results::Interval;
-use tfrc_lab::watch::{Look, Watch};
+use tfrc_report::record::{Event, EventKind, Record};
 use tfrc_scenario::Scenario;
 use tfrc_units::Duration;
+use tfrc_world::Run;
+use tfrc_world::results::Interval;
+use tfrc_world::watch::{Look, Watch};
 
 /// A second TCP joins at 8 s, and the link halves at 16 s.
 const SCENARIO: &str = "

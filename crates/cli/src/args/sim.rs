@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tfrc_lab::batch::Shard;
 use tfrc_units::Duration;
+use tfrc_world::batch::Shard;
 
 use super::output::{LiveArgs, StreamArgs};
 use super::values;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc::equation::{Equation, InverseError, RtoPolicy};
-use tfrc_lab::report::human;
+use tfrc_report::human;
 use tfrc_units::{Duration, Probability, Rate, f64_from_u64};
 
 use crate::args::{EquationArgs, Format};

@@ -1,7 +1,7 @@
 //! The sentence at the end of a contest: share, smoothness, loss.
 
-use tfrc_lab::record::Summary;
-use tfrc_lab::report::human;
+use tfrc_report::human;
+use tfrc_report::record::Summary;
 
 use super::WIDTH;
 
@@ -56,7 +56,7 @@ fn wrapped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_lab::results::FlowSummary;
+    use tfrc_world::results::FlowSummary;
 
     use super::*;
 

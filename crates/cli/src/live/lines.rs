@@ -1,6 +1,6 @@
 //! The line of a second, where no chart is drawn.
 
-use tfrc_lab::report::human;
+use tfrc_report::human;
 
 use super::Model;
 use super::scale::{figure, unit};
@@ -48,8 +48,8 @@ pub(super) fn line(model: &mut Model) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_lab::record::Record;
-    use tfrc_lab::results::Interval;
+    use tfrc_report::record::Record;
+    use tfrc_world::results::Interval;
 
     use super::super::{ModelConfig, View};
     use super::*;

@@ -18,9 +18,9 @@ mod without;
 
 use std::time::{Duration, Instant};
 
-use tfrc_lab::record::Record;
-use tfrc_lab::results::Interval;
-use tfrc_lab::watch::Look;
+use tfrc_report::record::Record;
+use tfrc_world::results::Interval;
+use tfrc_world::watch::Look;
 
 use crate::args::{Format, LiveArgs};
 

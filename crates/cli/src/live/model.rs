@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use tfrc_lab::record::{EventKind, Record};
-use tfrc_lab::results::Interval;
+use tfrc_report::record::{EventKind, Record};
+use tfrc_world::results::Interval;
 
 /// A rate is drawn as its mean over this time: a sample of 0.1 s holds too few packets.
 const SMOOTHING_S: f64 = 0.5;

@@ -1,6 +1,6 @@
 //! One interval out of several that follow one another.
 
-use tfrc_lab::results::Interval;
+use tfrc_world::results::Interval;
 
 /// Intervals put together: sums of counts, and means over time of rates.
 #[derive(Debug, Default)]

@@ -17,11 +17,11 @@ use std::path::Path;
 
 use indicatif::ProgressBar;
 use serde::Serialize;
-use tfrc_lab::record::{Event, EventKind, Record, Summary, simulated};
-use tfrc_lab::report::{self, RunRecords};
-use tfrc_lab::results::Interval;
-use tfrc_lab::watch::Look;
+use tfrc_report::pages::{self, RunRecords};
+use tfrc_report::record::{Event, EventKind, Record, Summary, simulated};
 use tfrc_units::Duration;
+use tfrc_world::results::Interval;
+use tfrc_world::watch::Look;
 
 pub use self::config::{ExistingPage, Page, ReporterConfig, SummaryTo};
 use self::means::Means;
@@ -502,7 +502,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
                 ExistingPage::Replace => file.write(true).create(true).truncate(true),
             };
             file.open(&page.path)
-                .and_then(|mut file| file.write_all(report::page(run).as_bytes()))
+                .and_then(|mut file| file.write_all(pages::page(run).as_bytes()))
                 .map_err(|error| Failure::Run(format!("{}: {error}", page.path.display())))?;
             self.note(&format!("report written to {}", page.path.display()));
         }

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use tfrc_lab::series::{self, SeriesRun};
-use tfrc_lab::watch::Look;
+use tfrc_report::series::{self, SeriesRun};
+use tfrc_world::watch::Look;
 
 use crate::{Failure, page};
 

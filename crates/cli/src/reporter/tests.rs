@@ -1,7 +1,7 @@
 //! Tests of what a reporter says and writes.
 
 use super::*;
-use tfrc_lab::record::{Role, Start};
+use tfrc_report::record::{Role, Start};
 
 fn config(format: Format) -> ReporterConfig {
     ReporterConfig::new(format)

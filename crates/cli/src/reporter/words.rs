@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tfrc_lab::record::Summary;
-use tfrc_lab::report::{self, human};
-use tfrc_lab::results::Interval;
+use tfrc_report::record::Summary;
+use tfrc_report::{human, pages};
+use tfrc_world::results::Interval;
 
 use super::ReporterConfig;
 
@@ -56,7 +56,7 @@ fn share(some: Option<u64>, others: Option<u64>) -> Option<f64> {
 /// The summary as a table.
 pub(super) fn words(summary: &Summary) -> String {
     let mut text: String =
-        report::rows(summary).iter().map(|(name, value, _)| format!("{name:<38} {value}\n")).collect();
+        pages::rows(summary).iter().map(|(name, value, _)| format!("{name:<38} {value}\n")).collect();
     if summary.flows.len() > 1 {
         text.push_str("\nflow              kind          goodput         loss        variation\n");
         for f in &summary.flows {

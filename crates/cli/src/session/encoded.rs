@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tfrc_lab::record::Summary;
-use tfrc_lab::results::Interval;
+use tfrc_report::record::Summary;
+use tfrc_world::results::Interval;
 
 use super::as_f64;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use tfrc_lab::record::{Outcome, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, ConnectError};
+use tfrc_report::record::{Outcome, Summary};
 use tfrc_units::Duration;
 
 use crate::Failure;

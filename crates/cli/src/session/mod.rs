@@ -35,7 +35,7 @@ pub(crate) use writer::{DatagramWriter, Written};
 use std::future::Future;
 use std::net::SocketAddr;
 
-use tfrc_lab::record::{Role, Start};
+use tfrc_report::record::{Role, Start};
 use tokio::task::{JoinError, JoinHandle};
 
 use crate::{Failure, limits};

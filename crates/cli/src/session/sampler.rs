@@ -1,10 +1,10 @@
 //! A connection seen over time: differences between two looks at it become records.
 
 use tfrc::RateReason;
-use tfrc_lab::record::{Event, EventKind, Record};
-use tfrc_lab::results::Interval;
 use tfrc_net::{Connection, Status};
+use tfrc_report::record::{Event, EventKind, Record};
 use tfrc_units::{Duration, Instant};
+use tfrc_world::results::Interval;
 
 use super::tally::as_f64;
 

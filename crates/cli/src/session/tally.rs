@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tfrc_lab::record::Summary;
+use tfrc_report::record::Summary;
 
 use super::UNFINISHED;
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use tfrc_lab::record::{Outcome, Summary};
+use tfrc_report::record::{Outcome, Summary};
 
 use crate::e2e::network::{Place, noise, recv, recv_into, send};
 use crate::e2e::program::{Finished, run};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tfrc_lab::record::{Outcome, Summary};
+use tfrc_report::record::{Outcome, Summary};
 
 use crate::e2e::network::{Place, recv};
 use crate::e2e::program::{Finished, Program, other, tfrc};

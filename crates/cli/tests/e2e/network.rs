@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tfrc_lab::record::Summary;
+use tfrc_report::record::Summary;
 
 use crate::e2e::program::{Program, tfrc};
 

@@ -181,5 +181,5 @@ fn the_page_of_a_sweep_has_means_and_intervals() {
         assert!(page.contains(&format!("<figure id=\"{figure}\"")), "{figure}");
     }
     let goodput = document["points"][1]["mean"]["groups"][0]["goodput_bps"]["mean"].as_f64().expect("a mean");
-    assert!(page.contains(&tfrc_lab::report::human::rate(goodput)), "{goodput}");
+    assert!(page.contains(&tfrc_report::human::rate(goodput)), "{goodput}");
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use tfrc_lab::record::Summary;
+use tfrc_report::record::Summary;
 
 use crate::e2e::network::{LENGTH, Place, end_link, link, noise, recv, send};
 use crate::e2e::program::run;

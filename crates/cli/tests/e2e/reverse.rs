@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use tfrc_lab::record::{Outcome, Summary};
+use tfrc_report::record::{Outcome, Summary};
 
 use crate::e2e::network::{Place, end_link, link, noise, recv, scenario, send};
 use crate::e2e::program::{Program, run, tfrc};

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use tfrc_lab::record::{EventKind, Record, Role, Summary};
+use tfrc_report::record::{EventKind, Record, Role, Summary};
 
 use crate::e2e::network::{end_link, link, recv, scenario, send};
 use crate::e2e::program::{Finished, run};
@@ -49,7 +49,7 @@ fn both_ends_of_a_session_stream_records_that_add_up() {
         assert_eq!(happened(side, EventKind::SlowStartEnd), 1, "the queue overflows once at least");
         assert!(happened(side, EventKind::LossEvent) >= 1);
     }
-    let sum = |records: &[Record], key: fn(&tfrc_lab::results::Interval) -> Option<u64>| -> u64 {
+    let sum = |records: &[Record], key: fn(&tfrc_world::results::Interval) -> Option<u64>| -> u64 {
         records.iter().filter_map(|r| if let Record::Interval(i) = r { key(i) } else { None }).sum()
     };
     assert_eq!(Some(sum(&sent, |i| i.sent_packets)), sender.sent_packets);

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use tfrc_lab::record::Summary;
+use tfrc_report::record::Summary;
 
 use crate::e2e::network::{LENGTH, Place, noise, recv, scenario, send, session, session_over};
 use crate::e2e::program::run;

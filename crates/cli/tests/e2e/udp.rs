@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Stdio;
 
-use tfrc_lab::record::{Outcome, Summary};
+use tfrc_report::record::{Outcome, Summary};
 
 use crate::e2e::network::{Place, noise, recv, send};
 use crate::e2e::program::{LIMIT, Program, other, run};

@@ -6,10 +6,10 @@
 //! that they deviate alike.)
 
 use tfrc_emu::Snapshot;
-use tfrc_lab::statistics;
-use tfrc_lab::world::relayed::Flows;
 use tfrc_sim::traffic::Amount;
 use tfrc_units::Duration;
+use tfrc_world::statistics;
+use tfrc_world::world::relayed::Flows;
 
 use super::tcp_settings;
 use crate::session::as_f64;

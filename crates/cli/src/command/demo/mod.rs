@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::Monitor;
-use tfrc_lab::record::{EventKind, Record, Role};
-use tfrc_lab::watch::{self as lab, Look};
-use tfrc_lab::world::relayed::{self, Flows, relay_with_flows};
 use tfrc_net::options::Listen;
 use tfrc_net::{Connection, Endpoint, Options};
+use tfrc_report::record::{EventKind, Record, Role};
 use tfrc_scenario::{Document, Flow, FlowKind, FlowTimetable, Group, Lines, Scenario, TcpFlow};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
 use tfrc_units::{Duration, Instant, Rate};
+use tfrc_world::watch::{self as lab, Look};
+use tfrc_world::world::relayed::{self, Flows, relay_with_flows};
 use tokio::sync::mpsc;
 
 use self::steering::{LinkChange, Steering};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use tfrc_lab::report::human;
-use tfrc_lab::world::relayed;
+use tfrc_report::human;
 use tfrc_units::{Probability, Rate};
+use tfrc_world::world::relayed;
 
 use crate::live::{Command, Controls, LinkLoss, LinkRate};
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::{Monitor, Snapshot};
-use tfrc_lab::record::{EventKind, Record, Summary};
-use tfrc_lab::results::{FlowSummary, Interval};
-use tfrc_lab::watch::Look;
-use tfrc_lab::world::relayed::{Flows, summaries};
 use tfrc_net::Connection;
+use tfrc_report::record::{EventKind, Record, Summary};
 use tfrc_scenario::Scenario;
 use tfrc_units::{Duration, Instant, Rate};
+use tfrc_world::results::{FlowSummary, Interval};
+use tfrc_world::watch::Look;
+use tfrc_world::world::relayed::{Flows, summaries};
 
 use super::contest::Contest;
 use crate::session::{Sampler, Tally, as_f64};

@@ -6,14 +6,14 @@ use std::io;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tfrc_lab::Outcome;
-use tfrc_lab::emulated::{EmulatedRun, Fidelity, KernelNotes, NodeThread};
-use tfrc_lab::record::{Record, Role, Summary};
-use tfrc_lab::recording::Keep;
-use tfrc_lab::results::Interval;
-use tfrc_lab::watch::{Look, Watch};
-use tfrc_lab::world::emulated::{Emulated, Setup};
+use tfrc_report::record::{Record, Role, Summary};
 use tfrc_scenario::Scenario;
+use tfrc_world::Outcome;
+use tfrc_world::emulated::{EmulatedRun, Fidelity, KernelNotes, NodeThread};
+use tfrc_world::recording::Keep;
+use tfrc_world::results::Interval;
+use tfrc_world::watch::{Look, Watch};
+use tfrc_world::world::emulated::{Emulated, Setup};
 
 use super::{EVERY, broken};
 use crate::args::{EmuArgs, Format};

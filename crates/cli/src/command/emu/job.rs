@@ -3,11 +3,11 @@
 use std::io::Read;
 
 use tfrc_emu::{KernelThreads, Priority};
-use tfrc_lab::emulated::EmulationJob;
-use tfrc_lab::recording::Keep;
-use tfrc_lab::world::emulated::{Emulated, Setup};
 use tfrc_scenario::{Document, World};
 use tfrc_sim::Seed;
+use tfrc_world::emulated::EmulationJob;
+use tfrc_world::recording::Keep;
+use tfrc_world::world::emulated::{Emulated, Setup};
 
 use super::broken;
 use crate::Failure;

@@ -12,11 +12,11 @@ use std::process::Command;
 
 pub(crate) use flows::EmuDocument;
 use tfrc_emu::{KernelThreads, LinkCapture, Priority, SandboxError, WireKind, sandbox};
-use tfrc_lab::world::emulated::{Emulated, EmulationError, Setup};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Scenario, World};
 use tfrc_sim::{LinkId, Seed};
 use tfrc_units::Duration;
+use tfrc_world::world::emulated::{Emulated, EmulationError, Setup};
 
 use super::link::{told, with_source};
 use crate::Failure;

@@ -7,10 +7,10 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tfrc_emu::NodeSpace;
-use tfrc_lab::record::{Record, Role, Summary};
-use tfrc_lab::recording::Recording;
-use tfrc_lab::watch::Watch;
-use tfrc_lab::world::emulated::Emulated;
+use tfrc_report::record::{Record, Role, Summary};
+use tfrc_world::recording::Recording;
+use tfrc_world::watch::Watch;
+use tfrc_world::world::emulated::Emulated;
 use tokio::sync::{oneshot, watch};
 
 use super::{EVERY, broken};

@@ -22,8 +22,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use tfrc_lab::record::{Event, EventKind, Record};
 use tfrc_net::{ClosedBy, Connection, Endpoint, Recordings, Refusal};
+use tfrc_report::record::{Event, EventKind, Record};
 use tfrc_units::Instant;
 
 use self::naming::Naming;

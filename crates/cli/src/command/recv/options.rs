@@ -4,9 +4,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use tfrc_lab::record::Outcome;
 use tfrc_net::Options;
 use tfrc_net::options::{DataFrom, Listen};
+use tfrc_report::record::Outcome;
 use tfrc_units::Duration;
 
 use super::naming::Pattern;

@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tfrc_lab::record::{Event, Record};
-use tfrc_lab::results::Interval;
+use tfrc_report::record::{Event, Record};
 use tfrc_units::Instant;
+use tfrc_world::results::Interval;
 
 use crate::Failure;
 use crate::args::Format;

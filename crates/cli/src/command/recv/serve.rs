@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_lab::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_net::{Closed, ClosedBy, Connection};
+use tfrc_report::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_units::{Duration, Instant};
 
 use super::Receiver;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use tfrc_lab::record::{Record, Summary};
+use tfrc_report::record::{Record, Summary};
 use tfrc_units::Instant;
 
 use super::overview::Overview;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tfrc_lab::record::{Outcome, Summary};
+use tfrc_report::record::{Outcome, Summary};
 
 /// Counts of all connections since the start. They never decrease, except the number of open ones.
 #[derive(Debug, Default)]

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use tfrc_lab::batch::Results;
-use tfrc_lab::document::{Several, Single, Versioned};
-use tfrc_lab::record::{Record, SCHEMA_VERSION, Summary};
+use tfrc_report::document::{Several, Single, Versioned};
+use tfrc_report::record::{Record, SCHEMA_VERSION, Summary};
 use tfrc_scenario::join_lines;
+use tfrc_world::batch::Results;
 
 use crate::command::{equation, link, scenario};
 use crate::document::{OfConnection, StreamLine};

@@ -15,8 +15,8 @@ mod trial;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tfrc_lab::record::{EventKind, Record, Role, Start, Summary};
 use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status, UNCONFIRMED};
+use tfrc_report::record::{EventKind, Record, Role, Start, Summary};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Instant, Rate, saturating};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tfrc_lab::record::{Outcome, Summary};
+use tfrc_report::record::{Outcome, Summary};
 
 use crate::session::{Ending, UdpInCounts, counted};
 

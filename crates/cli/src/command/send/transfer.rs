@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tfrc_lab::record::Record;
 use tfrc_net::{Closed, Connection, SendError};
+use tfrc_report::record::Record;
 use tfrc_units::{Duration, Instant};
 
 use super::hearing::{Heard, Hearing};

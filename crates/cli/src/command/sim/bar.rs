@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tfrc_lab::watch::Watch;
 use tfrc_units::{Duration, saturating};
+use tfrc_world::watch::Watch;
 
 use crate::args::Format;
 

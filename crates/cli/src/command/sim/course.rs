@@ -5,15 +5,15 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 
 use tempfile::SpooledTempFile;
-use tfrc_lab::batch::PlannedRun;
-use tfrc_lab::cache::{self, Cache};
-use tfrc_lab::note::Note;
-use tfrc_lab::record::{Record, Role, Start, Summary};
-use tfrc_lab::report::RunRecords;
-use tfrc_lab::watch::Watch;
-use tfrc_lab::{Outcome, Run};
+use tfrc_report::pages::RunRecords;
+use tfrc_report::record::{Record, Role, Start, Summary};
 use tfrc_scenario::{Plan, Scenario};
 use tfrc_units::{Duration, f64_from_u64, saturating};
+use tfrc_world::batch::PlannedRun;
+use tfrc_world::cache::{self, Cache};
+use tfrc_world::note::Note;
+use tfrc_world::watch::Watch;
+use tfrc_world::{Outcome, Run};
 
 use super::bar::RunsBar;
 use crate::args::SimArgs;

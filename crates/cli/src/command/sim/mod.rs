@@ -10,19 +10,19 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tfrc_lab::batch::{self, Order, PlannedRun, Results, Shard};
-use tfrc_lab::cache::Cache;
-use tfrc_lab::capture::{self, Captured};
-use tfrc_lab::document::{Several, Single};
-use tfrc_lab::note::Note;
-use tfrc_lab::packets::PacketEvents;
-use tfrc_lab::record::{Role, Start};
-use tfrc_lab::report::{RunRecords, sweep_page};
 use tfrc_net::pcap;
+use tfrc_report::capture::{self, Captured};
+use tfrc_report::document::{Several, Single};
+use tfrc_report::packets::PacketEvents;
+use tfrc_report::pages::{RunRecords, sweep_page};
+use tfrc_report::record::{Role, Start};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Plan, Scenario, schema};
 use tfrc_sim::Seed;
 use tfrc_units::Instant;
+use tfrc_world::batch::{self, Order, PlannedRun, Results, Shard};
+use tfrc_world::cache::Cache;
+use tfrc_world::note::Note;
 
 use super::link::told;
 use crate::args::{Format, SimArgs};

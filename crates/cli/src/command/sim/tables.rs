@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tfrc_lab::batch::{FlowRow, Means, PointResult, Results};
-use tfrc_lab::document::Timing;
-use tfrc_lab::note::Note;
-use tfrc_lab::report::human;
-use tfrc_lab::results::FlowSummary;
-use tfrc_lab::results::{Completion, Outcome};
-use tfrc_lab::statistics::Estimate;
+use tfrc_report::document::Timing;
+use tfrc_report::human;
+use tfrc_world::batch::{FlowRow, Means, PointResult, Results};
+use tfrc_world::note::Note;
+use tfrc_world::results::FlowSummary;
+use tfrc_world::results::{Completion, Outcome};
+use tfrc_world::statistics::Estimate;
 
 /// Formats the results of one run.
 pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {

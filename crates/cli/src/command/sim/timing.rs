@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tfrc_lab::document::Timing;
+use tfrc_report::document::Timing;
 
 pub(super) struct Stopwatch {
     wall: Instant,

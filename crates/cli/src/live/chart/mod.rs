@@ -6,8 +6,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line as Stroke, Points};
-use tfrc_lab::plot::ink_of;
-use tfrc_lab::report::human;
+use tfrc_report::human;
+use tfrc_report::plot::ink_of;
 
 use super::model::{Curve, Flow, LinkLoss, LinkRate, Model, View};
 use super::scale::{figure, round_up, unit};

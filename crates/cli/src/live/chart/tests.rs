@@ -2,8 +2,8 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use tfrc_lab::record::{Event, EventKind, Record};
-use tfrc_lab::results::Interval;
+use tfrc_report::record::{Event, EventKind, Record};
+use tfrc_world::results::Interval;
 
 use super::super::{Controls, ModelConfig};
 use super::*;

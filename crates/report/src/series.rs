@@ -1,0 +1,160 @@
+//! Time series of runs as CSV: a line for each flow and link in each stretch.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::csv::field;
+use tfrc_world::results::Interval;
+use tfrc_world::watch::Look;
+
+/// A column of measurements: its key, and its value in an interval.
+pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
+
+/// The columns after the run, point, flow and link of a line: every key of
+/// an [`Interval`], in its order.
+pub const COLUMNS: [Column; 24] = [
+    ("t_s", |i| Some(i.t_s)),
+    ("interval_s", |i| Some(i.interval_s)),
+    ("sent_packets", |i| count(i.sent_packets)),
+    ("received_packets", |i| count(i.received_packets)),
+    ("lost_packets", |i| count(i.lost_packets)),
+    ("late_dropped_packets", |i| count(i.late_dropped_packets)),
+    ("dropped_by_reader_packets", |i| count(i.dropped_by_reader_packets)),
+    ("send_rate_bps", |i| i.send_rate_bps),
+    ("receive_rate_bps", |i| i.receive_rate_bps),
+    ("goodput_bps", |i| i.goodput_bps),
+    ("allowed_rate_bps", |i| i.allowed_rate_bps),
+    ("target_rate_bps", |i| i.target_rate_bps),
+    ("encoder_fps", |i| i.encoder_fps),
+    ("encoder_rate_bps", |i| i.encoder_rate_bps),
+    ("encoder_speed", |i| i.encoder_speed),
+    ("link_rate_bps", |i| i.link_rate_bps),
+    ("loss_event_rate", |i| i.loss_event_rate),
+    ("packet_loss_rate", |i| i.packet_loss_rate),
+    ("rtt_s", |i| i.rtt_s),
+    ("queue_packets", |i| i.queue_packets),
+    ("mean_queue_packets", |i| i.mean_queue_packets),
+    ("utilization", |i| i.utilization),
+    ("loss_events", |i| count(i.loss_events)),
+    ("cwnd_packets", |i| i.cwnd_packets),
+];
+
+/// The value of the last column, `stopped`: the rule that has stopped the flow, as in JSON.
+#[must_use]
+pub fn stopped(interval: &Interval) -> Option<String> {
+    serde_json::json!(interval.stopped?).as_str().map(str::to_owned)
+}
+
+fn count(n: Option<u64>) -> Option<f64> {
+    n.map(|n| n as f64)
+}
+
+/// The run that lines are about.
+#[derive(Debug, Clone)]
+pub struct SeriesRun<'r> {
+    /// Its number at its point, from 1.
+    pub run: u32,
+    /// The number of its point, from 1.
+    pub point: usize,
+    /// Settings of the point: the name of each sweep and the value there.
+    pub at: &'r [(String, String)],
+}
+
+/// Writes the heads of the columns: `run`, `point`, the name of each sweep, `flow`, `link`, and
+/// every other key of an [`Interval`].
+///
+/// # Errors
+/// Those of `out`.
+pub fn heads<'n>(sweeps: impl IntoIterator<Item = &'n str>, mut out: impl Write) -> io::Result<()> {
+    let mut line = "run,point".to_owned();
+    for name in sweeps {
+        line.push(',');
+        line.push_str(&field(name));
+    }
+    line.push_str(",flow,link");
+    for (key, _) in COLUMNS {
+        let _ = write!(line, ",{key}");
+    }
+    line.push_str(",stopped\n");
+    out.write_all(line.as_bytes())
+}
+
+/// Writes a line for each flow and each link; a value that is not known is empty.
+///
+/// # Errors
+/// Those of `out`.
+pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result<()> {
+    let mut front = format!("{},{}", of.run, of.point);
+    for (_, value) in of.at {
+        front.push(',');
+        front.push_str(&field(value));
+    }
+    let mut line = String::new();
+    for interval in look.flows.iter().chain(&look.links) {
+        line.clone_from(&front);
+        for name in [&interval.flow, &interval.link] {
+            line.push(',');
+            line.push_str(&field(name.as_deref().unwrap_or_default()));
+        }
+        for (_, value) in COLUMNS {
+            match value(interval) {
+                Some(value) => {
+                    let _ = write!(line, ",{value}");
+                }
+                None => line.push(','),
+            }
+        }
+        line.push(',');
+        line.push_str(&stopped(interval).unwrap_or_default());
+        line.push('\n');
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval in which each key is known.
+    fn full() -> Interval {
+        let keys = COLUMNS.iter().map(|(key, _)| (*key).to_owned());
+        let numbered = keys.zip(1u32..).map(|(key, n)| (key, serde_json::json!(n)));
+        let mut value: serde_json::Value = numbered.collect::<serde_json::Map<_, _>>().into();
+        value["flow"] = "a,\"b\"".into();
+        value["stopped"] = "congestion".into();
+        serde_json::from_value(value).expect("an interval")
+    }
+
+    #[test]
+    fn every_key_of_an_interval_is_a_column() {
+        let all = Interval { link: Some(String::new()), ..full() };
+        let value = serde_json::json!(all);
+        let mut keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
+        keys.retain(|key| !["flow", "link", "stopped"].contains(key));
+        let mut columns = COLUMNS.map(|(key, _)| key);
+        columns.sort_unstable();
+        assert_eq!(keys, columns);
+        // A key that serde would read and that nothing writes would be missed above.
+        let source = include_str!("../../world/src/results.rs");
+        let (_, body) = source.split_once("pub struct Interval {").expect("there");
+        let fields = body.split('}').next().expect("its body").matches("    pub ").count();
+        assert_eq!(fields, COLUMNS.len() + 3);
+    }
+
+    #[test]
+    fn lines_by_hand() {
+        let mut out = Vec::new();
+        heads(["link.l.rate", "a,b"], &mut out).expect("memory");
+        let at = [("link.l.rate".to_owned(), "1M".to_owned()), ("a,b".to_owned(), "1,2".to_owned())];
+        let link = Interval { t_s: 0.1 + 0.2, link: Some("l".to_owned()), ..Interval::default() };
+        let look = Look { flows: vec![full()], links: vec![link] };
+        lines(&SeriesRun { run: 2, point: 3, at: &at }, &look, &mut out).expect("memory");
+        let text = String::from_utf8(out).expect("text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
+        assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",22,23,24,congestion"), "{}", lines[1]);
+        assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
+    }
+}

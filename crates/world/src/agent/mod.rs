@@ -1,0 +1,166 @@
+//! The protocol cores, unmodified, and the simulator's background traffic, as agents of one engine.
+
+mod application;
+mod dccp;
+mod histogram;
+mod late;
+mod meter;
+mod own;
+mod payload;
+mod tfrc;
+
+use tfrc_sim::traffic::Traffic;
+use tfrc_sim::{Agent, Context, Packet, TimerKey};
+use tfrc_units::Instant;
+
+pub(crate) use self::application::Source;
+pub use self::dccp::addresses;
+pub use self::dccp::{DccpHost, Frame};
+pub(crate) use self::dccp::{EndTask, HostSetup};
+pub use self::late::LateAgent;
+pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
+pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
+pub use self::payload::Payload;
+pub(crate) use self::payload::START;
+pub use self::tfrc::LossEvent;
+pub(crate) use self::tfrc::{FlowLosses, SenderSetup};
+pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
+
+/// Any agent a scenario can have.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Any {
+    /// An end of a DCCP connection.
+    Dccp(Box<DccpHost>),
+    /// Any of the others on a host that acts late.
+    Late(Box<LateAgent>),
+    /// The receiving end of a flow with a controller of the host's own.
+    OwnReceiver(Box<OwnReceiver>),
+    /// The sending end of one.
+    OwnSender(Box<OwnSender>),
+    /// The receiving half of a TFRC flow.
+    TfrcReceiver(Box<TfrcReceiver>),
+    /// The sending half of a TFRC flow.
+    TfrcSender(Box<TfrcSender>),
+    /// Background traffic.
+    Traffic(Traffic),
+}
+
+/// An agent on its node, and a meter of the data packets that reach it, if they are measured.
+#[derive(Debug)]
+pub struct Host {
+    agent: Any,
+    meter: Option<Box<Meter>>,
+}
+
+impl Host {
+    /// The agent.
+    #[must_use]
+    pub const fn agent(&self) -> &Any {
+        match &self.agent {
+            Any::Late(late) => late.agent(),
+            agent => agent,
+        }
+    }
+
+    /// The agent, to change it.
+    pub const fn agent_mut(&mut self) -> &mut Any {
+        match &mut self.agent {
+            Any::Late(late) => late.agent_mut(),
+            agent => agent,
+        }
+    }
+
+    pub(crate) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_deref()
+    }
+
+    /// Measures from now on, over a path that takes this time while nothing waits.
+    pub(crate) fn measure(&mut self, path: EmptyPath) {
+        self.meter = Some(Box::new(Meter::new(path)));
+    }
+
+    /// Forgets what was measured before.
+    pub(crate) fn measure_anew(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            **meter = Meter::new(meter.path());
+        }
+    }
+}
+
+impl From<Any> for Host {
+    fn from(agent: Any) -> Self {
+        Self { agent, meter: None }
+    }
+}
+
+impl Agent for Host {
+    type Payload = Payload;
+
+    #[inline(always)]
+    fn on_packet(&mut self, now: Instant, packet: Packet<Payload>, context: &mut Context<'_, Payload>) {
+        if let Some(meter) = &mut self.meter
+            && packet.payload.is_data()
+        {
+            meter.arrived(now, &packet.header);
+        }
+        match &mut self.agent {
+            Any::Late(late) => late.on_packet(now, packet, context),
+            agent => agent.on_packet(now, &packet, context),
+        }
+    }
+
+    #[inline]
+    fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
+        self.agent.on_timer(now, key, context);
+    }
+}
+
+impl Any {
+    /// A packet has come to an agent that acts at once.
+    #[inline(always)]
+    fn on_packet(&mut self, now: Instant, packet: &Packet<Payload>, context: &mut Context<'_, Payload>) {
+        match (self, &packet.payload) {
+            (Self::Traffic(agent), Payload::Traffic(segment)) => {
+                agent.on_packet(now, &packet.header, segment, context);
+            }
+            (Self::TfrcReceiver(agent), Payload::TfrcData(data)) => {
+                agent.on_data(now, &packet.header, data, context);
+            }
+            (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
+                agent.on_feedback(now, report, context);
+            }
+            (Self::OwnReceiver(agent), Payload::OwnData(data)) => {
+                agent.on_data(now, &packet.header, *data, context);
+            }
+            (Self::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, *ack, context),
+            (Self::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, frame, context),
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
+        match self {
+            Self::Dccp(agent) => agent.on_timer(now, context),
+            Self::Late(late) => late.on_timer(now, key, context),
+            Self::OwnReceiver(_) => {}
+            Self::OwnSender(agent) => agent.on_timer(now, key, context),
+            Self::TfrcReceiver(agent) => agent.on_timer(now, context),
+            Self::TfrcSender(agent) => agent.on_timer(now, context),
+            Self::Traffic(agent) => agent.on_timer(now, key, context),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets are moved at every hop's end; one cache line holds what they carry.
+    #[test]
+    fn payloads_are_small() {
+        assert!(size_of::<Payload>() <= 64, "{}", size_of::<Payload>());
+        assert!(size_of::<Any>() <= 32 && size_of::<Host>() <= 40, "{}", size_of::<Any>());
+    }
+}

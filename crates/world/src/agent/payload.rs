@@ -1,0 +1,55 @@
+//! Content of the agents' packets.
+
+use tfrc_sim::TimerKey;
+use tfrc_sim::tcp::DataKind;
+use tfrc_sim::traffic::Segment;
+
+use super::dccp::Frame;
+use super::own::{OwnAck, OwnData};
+use super::tfrc::TfrcData;
+
+/// Starts any sender: its first timer.
+pub(crate) const START: TimerKey = TimerKey::First;
+
+/// Content of these agents' packets.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Payload {
+    /// A real datagram, which a relay takes through the network.
+    #[cfg(feature = "relay")]
+    Datagram(tfrc_emu::Datagram),
+    /// A DCCP packet, byte for byte.
+    Dccp(Frame),
+    /// An acknowledgement of a packet of [`OwnData`].
+    OwnAck(OwnAck),
+    /// A packet of a flow with a controller of the host's own.
+    OwnData(OwnData),
+    /// A data packet of a TFRC flow.
+    TfrcData(TfrcData),
+    /// A feedback packet of a TFRC flow.
+    TfrcFeedback(::tfrc::Report),
+    /// Background traffic.
+    Traffic(Segment),
+}
+
+impl From<Segment> for Payload {
+    #[inline]
+    fn from(segment: Segment) -> Self {
+        Self::Traffic(segment)
+    }
+}
+
+impl Payload {
+    /// True of packets from the sender of data; a DCCP packet counts whatever it is, and the
+    /// opening of a TCP's connection carries none.
+    pub(super) fn is_data(&self) -> bool {
+        match self {
+            #[cfg(feature = "relay")]
+            Self::Datagram(_) => true,
+            Self::Dccp(_) | Self::OwnData(_) | Self::TfrcData(_) => true,
+            Self::OwnAck(_) | Self::TfrcFeedback(_) => false,
+            Self::Traffic(Segment::Data(data)) => data.kind == DataKind::Data,
+            Self::Traffic(segment) => matches!(segment, Segment::Datagram(_) | Segment::Request(_)),
+        }
+    }
+}

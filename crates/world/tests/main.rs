@@ -1,0 +1,17 @@
+//! The integration tests of this crate, as one program: a file of this folder is a module here.
+
+mod against_tcp;
+mod clean_paths;
+mod code_version;
+mod delay_bound;
+mod delays;
+mod fixed_point;
+mod hops;
+mod language;
+mod mutants;
+mod ns2_nofeedback;
+mod ns2_slow_start;
+mod own;
+mod rate_control;
+mod run;
+mod traces;
