@@ -10,7 +10,10 @@ from typing import Any
 
 from tfrc.lab import Emulation, Experiment, Paper, Quick, Run, over
 
-KERNEL = Paper("nothing published: the kernel's TCP, recorded in emulated.csv")
+KERNEL = Paper(
+    "nothing published: the kernel's TCP, recorded in emulated.csv",
+    holds="What is simulated of Linux's TCP is what its kernel does in the same scenario, within the bands.",
+)
 QUEUE = "link.bottleneck.queue"
 # The queues of the rows: the changes of the scenario, and the path of `room`, their limit.
 QUEUES: dict[str, tuple[list[str], str]] = {

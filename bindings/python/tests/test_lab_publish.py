@@ -79,7 +79,8 @@ def test_the_lines_of_an_experiment_and_its_readme(checkout: Path) -> None:
     assert "| [p/y](../experiments/p/y/README.md) * | T | agrees | - | agrees-with-print | 1/1 |" in text
     readme = page(checkout, "experiments/p/x/README.md")
     said = "**Verdict.** Disagrees with the print: 1 of 2 values agree with the print, 1 of 1 claims hold."
-    assert readme == README.replace("# One\n", f"# One\n\n{publish.MARKS[0]}\n{said}\n{publish.MARKS[1]}\n")
+    image = "![Odd <b>\\|a\\_title](picture.svg)\n\n"
+    assert readme == README.replace("# One\n", f"# One\n\n{publish.MARKS[0]}\n{image}{said}\n{publish.MARKS[1]}\n")
     peers = page(checkout, "docs/peers.md")
     assert "| q/z | Next to ns-2 | 2 | 1 | 1 | 0 |" in peers
     assert "## Next to ns-2\n\nA link and a flow.\n\n10 seeds." in peers
@@ -158,13 +159,43 @@ def test_a_check_runs_some_again(checkout: Path, capsys: pytest.CaptureFixture[s
     assert publish.sample(pages, "abc") == [], "the nine are one entry"
 
 
-def test_a_picture_next_to_a_readme_is_drawn_anew(checkout: Path) -> None:
-    for id, there in (("p/x", True), ("p/y", False)):
-        picture = checkout / "experiments" / id / "picture.svg"
-        if there:
-            picture.write_text("old", encoding="utf-8")
-        assert lab(checkout, "publish", of(checkout, id, (900.0, 300.0))) == 0
-        assert picture.exists() == there and (not there or "<svg" in picture.read_text(encoding="utf-8"))
+def test_each_figure_is_a_picture_in_its_readme_and_in_the_gallery(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture, image = checkout / "experiments" / "p" / "x" / "picture.svg", "![Odd <b>\\|a\\_title]"
+    file = of(checkout, "p/x", (900.0, 300.0))
+    assert lab(checkout, "publish", file) == 0 and lab(checkout, "check") == 0
+    drawn = picture.read_bytes()
+    assert drawn.startswith(b"<svg") and b"Date" not in drawn and len(drawn) < publish.MOST_BYTES
+    assert f"{image}(picture.svg)\n\n**Verdict.**" in page(checkout, "experiments/p/x/README.md")
+    assert f"{image}(../experiments/p/x/picture.svg)" in page(checkout, "docs/gallery.md")
+    assert "p/y" not in page(checkout, "docs/gallery.md"), "nothing of it was drawn"
+    picture.write_bytes(b"old")
+    assert lab(checkout, "publish", file) == 0 and picture.read_bytes() == drawn
+    # A table next to ns-2 alone has none.
+    assert lab(checkout, "publish", of(checkout, "q/z", (900.5, 1500.0))) == 0
+    assert not (checkout / "experiments" / "q" / "z" / "picture.svg").exists()
+    monkeypatch.setattr(publish, "MOST_BYTES", 1000)
+    assert lab(checkout, "publish", file) == 2 and "fewer panels" in capsys.readouterr().err
+
+
+def test_the_head_of_the_results_says_what_holds(checkout: Path) -> None:
+    assert "What holds" not in page_after(checkout)
+    for id in ("p/x", "p/y"):
+        path = checkout / "experiments" / id / "experiment.py"
+        says = path.read_text(encoding="utf-8").replace('Paper("S")', 'Paper("S", holds="All of it.", unknown="Why.")')
+        path.write_text(says, encoding="utf-8")
+    assert lab(checkout, "publish", of(checkout, "p/x", (900.0, 300.0))) == 0
+    text = page_after(checkout)
+    assert "## What holds (experiments that agree, of all)\n\n* [p](../experiments/p/README.md) (1 of 2): All of it.\n" in text
+    assert "## What cannot be known\n\n* [p](../experiments/p/README.md): Why.\n" in text and "does not\n" not in text
+    assert text.index("What cannot be known") < text.index("## Findings")
+
+
+def page_after(checkout: Path) -> str:
+    """The results as they are written anew."""
+    assert lab(checkout, "publish") == 0
+    return page(checkout)
 
 
 def test_quick_results_and_strange_ones_are_not_published(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ figure = Experiment(
     Paper(
         "Bansal, Balakrishnan, Floyd and Shenker, SIGCOMM 2001",
         seeds=SeedRule(least=10, most=400, hops=300e6, part=3),
+        holds="A joining flow gets its share, and TFRC does not gain on TCP while the bandwidth swings.",
     ),
     "as cited by Grieco and Mascolo 2004",
     "A flow that joins, and fairness while the bandwidth changes",

@@ -1,7 +1,9 @@
 from paper import DRAWN, LOAD, NS2_RULES, SCALES, SCRIPTS, place, sources, vary
 
 figure = sources(
-    place(12, SCRIPTS), "Equivalence of one TCP and one TFRC flow beside on/off sources, by time scale", ns2_seeds=300
+    place(12, SCRIPTS),
+    "Equivalence of one TCP and one TFRC flow beside on/off sources, by time scale",
+    ns2_seeds=300,
 )
 COLUMNS = {f"at_{scale}s": scale for scale in SCALES}
 
@@ -14,7 +16,8 @@ def background(run):
 
 @figure.run(set=NS2_RULES, rows=["60/12", "100/20", "130/26", "150/30"])
 def ns2_rules(run):
-    return {f"ns2_{name}": value for name, value in background(run).items()} | {LOAD.name: background(run)[LOAD.name]}
+    found = background(run)
+    return {LOAD.name: found[LOAD.name], **{f"ns2_{name}": value for name, value in found.items()}}
 
 
 figure.columns(*COLUMNS, run="background", against="published", read_off=0.005, control=LOAD, **DRAWN)

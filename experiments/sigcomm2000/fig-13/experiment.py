@@ -1,7 +1,9 @@
 from paper import DRAWN, LOAD, NS2_RULES, SCALES, SCRIPTS, place, sources, vary
 
 figure = sources(
-    place(13, SCRIPTS), "Variation of one TCP and one TFRC flow beside on/off sources, by time scale", ns2_seeds=300
+    place(13, SCRIPTS),
+    "Variation of one TCP and one TFRC flow beside on/off sources, by time scale",
+    ns2_seeds=300,
 )
 COLUMNS = {f"{kind}_{scale}s": (kind.lower(), scale) for kind in ("TFRC", "TCP") for scale in SCALES}
 
@@ -14,7 +16,8 @@ def background(run):
 
 @figure.run(set=NS2_RULES, rows=["60/12", "100/20", "130/26", "150/30"])
 def ns2_rules(run):
-    return {f"ns2_{name}": value for name, value in background(run).items()} | {LOAD.name: background(run)[LOAD.name]}
+    found = background(run)
+    return {LOAD.name: found[LOAD.name], **{f"ns2_{name}": value for name, value in found.items()}}
 
 
 # ns-2.35 has its own rules of TFRC alone.

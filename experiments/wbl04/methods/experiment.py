@@ -7,6 +7,9 @@ table = Experiment(
     Paper(
         "Widmer, Boutremans, Le Boudec, CCR 34(2), 2004; Reviriego Vasallo, ICSI TR-00-008, 2000",
         seeds=SeedRule(least=10, most=400, hops=1e9, part=3),
+        holds="Counting as large packets would corrects the rate of small ones where drops do not depend on size.",
+        fails="In a drop-tail queue of bytes no correction is right.",
+        unknown="The paper's own figures, which were not at hand.",
     ),
     "",
     "TFRC for flows of small packets: four corrections of the loss measurement, TFRC-SP and Vasallo's",

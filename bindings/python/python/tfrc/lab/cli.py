@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ def _arguments() -> argparse.ArgumentParser:
     ns2.add_argument("--minutes", type=float, default=float("inf"), metavar="N", help="begin no run later than this")
     pages = commands.add_parser("publish", help="write results into the pages and READMEs of the checkout")
     pages.add_argument("results", nargs="*", type=Path, metavar="FILE", help="results.json of runs; none to write anew")
+    pages.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")
     pages.add_argument("--changed-by", metavar="COMMIT", help="mark all that was not run as of before this commit")
     check = commands.add_parser("check", help="compare the pages with each other, and with some runs")
     check.add_argument("--sample", metavar="TEXT", help="run three experiments again, chosen by this text")
@@ -183,7 +185,8 @@ def _publish(folder: Path, given: Any) -> int:
         raise BadExperiment("results of the quick form have no verdicts, and are not published")
     results = [result for one in documents for result in one["experiments"]]
     pages.renew(results, given.changed_by)
-    for path, text_ in [*pages.files(), *publish.pictures(pages.experiments, results)]:
+    # A README shows the picture that is there.
+    for path, text_ in itertools.chain(publish.pictures(pages.experiments, results, Store(_cache(given))), pages.files()):
         if not path.exists() or path.read_text(encoding="utf-8") != text_:
             path.write_text(text_, encoding="utf-8")
             print(f"wrote {path}", file=sys.stderr)

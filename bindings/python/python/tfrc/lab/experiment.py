@@ -76,11 +76,15 @@ class SeedRule:
 @dataclass(frozen=True)
 class Paper:
     """The common part of a publication's experiments: its name, the rule of seeds, the revision of
-    TFRC that its flows run as published."""
+    TFRC that its flows run as published; and for the head of results.md what of it holds, what does
+    not, and what cannot be known."""
 
     source: str
     seeds: Optional[SeedRule] = None
     revision: Optional[str] = None
+    holds: Optional[str] = None
+    fails: Optional[str] = None
+    unknown: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """The pages of the repository: `docs/results.md`, `docs/peers.md`, and the verdict in the README of
-each experiment, between marks.
+each experiment, between marks, with its picture, and `docs/gallery.md`, where the pictures are.
 
 A line depends on one experiment alone. Results therefore renew a page in part: lines of experiments
 that were not run stay as they were, and READMEs and tallies are made from the pages.
@@ -20,6 +20,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import emulated, figure, text
+from .store import Store
 from .experiment import BadExperiment, Experiment
 from .judge import not_run, of_counts
 from .text import VERDICTS, number, over, plain
@@ -31,6 +32,9 @@ MARKS = ("<!-- tfrc-lab publish -->", "<!-- end -->")
 BY_HAND = "\n## Suites of other projects\n"
 # Emulated cells of an experiment that are listed; of more its page has them.
 MOST_LINES = 60
+# The picture of an experiment, and the most bytes of one.
+PICTURE, MOST_BYTES = "picture.svg", 60_000
+WRAP: dict[str, Any] = {"width": 100, "break_on_hyphens": False, "break_long_words": False}
 # Experiments that a check runs again, and the most million packet hops of one.
 SAMPLED, MOST_HOPS = 3, 40.0
 
@@ -38,12 +42,20 @@ HEAD = """\
 # Results
 
 Written by `tfrc-lab publish` from the runs of `experiments/`. The words are defined in
-`experiments.md`. A star marks experiments that must agree with the print or with ns-2.
-
+`experiments.md`. A star marks experiments that must agree with the print or with ns-2. The figures
+are in the [gallery](gallery.md).
+"""
+FINDINGS = """
 ## Findings
 
 Experiments that do not agree with the print, by verdict. The page of each experiment gives the
 cause, with the run that shows it, or says that none was found.
+"""
+GALLERY = """\
+# Gallery
+
+Written by `tfrc-lab publish`: the figures of the experiments, ours over the print. A dot is our mean
+with its 95 % interval, a square the print, a cross ns-2.
 """
 BEFORE = """
 ## Experiments of the engine before
@@ -162,10 +174,12 @@ class Pages:
         """The files of the pages and the READMEs, with their texts."""
         yield self.docs / "results.md", self._results()
         yield self.docs / "peers.md", self._peers()
+        yield self.docs / "gallery.md", self._gallery()
         for experiment in self.experiments:
             readme = experiment.folder / "README.md"
             if readme.exists() and (experiment.id in self.entries or experiment.id in self.peers):
-                yield readme, _marked(_text(readme), self._sentence(experiment.id))
+                image = f"{_image(experiment)}\n\n" if (experiment.folder / PICTURE).exists() else ""
+                yield readme, _marked(_text(readme), self._sentence(experiment.id), image)
 
     def _sentence(self, id: str) -> str:
         """The verdict of an experiment as the pages have it."""
@@ -183,7 +197,7 @@ class Pages:
 
     def _results(self) -> str:
         all_ = self.entries.values()
-        page = HEAD
+        page = HEAD + self._screen() + FINDINGS
         for word in ("disagrees", "agrees-with-ns2", "undetermined", "not-run"):
             items = [one.finding for one in all_ if one.word == word and one.finding]
             page += f"\n### {word}\n\n" + "".join(items) if items else ""
@@ -199,6 +213,32 @@ class Pages:
             page += _table("Emulation", (one.emulation for one in all_), EMULATED)
             titles = {one.id: plain(one.title) for one in self.experiments}
             page += "".join(f"\n### {titles[id]}\n{one.emulated}" for id, one in self.entries.items() if one.emulated)
+        return page
+
+    def _screen(self) -> str:
+        """What holds of the papers, what does not, and what cannot be known, in one screen."""
+        said: dict[str, list[str]] = {"holds": [], "fails": [], "unknown": []}
+        for paper, some in itertools.groupby(self.experiments, lambda one: one.folder.parent.name):
+            all_ = list(some)
+            words = [self.entries[one.id].word for one in all_ if one.id in self.entries]
+            counts = f"{sum(word.startswith('agrees') for word in words)} of {len(words)}"
+            name = f"[{plain(paper)}](../experiments/{paper}/README.md)"
+            for kind, items in said.items():
+                texts = dict.fromkeys(str(getattr(one.paper, kind)) for one in all_ if getattr(one.paper, kind))
+                items += [_item(f"{name}{f' ({counts})' if kind == 'holds' else ''}: {one}") for one in texts]
+        heads = {"holds": "What holds (experiments that agree, of all)", "fails": "What does not"}
+        heads["unknown"] = "What cannot be known"
+        return "".join(f"\n## {heads[kind]}\n\n{''.join(items)}" for kind, items in said.items() if items)
+
+    def _gallery(self) -> str:
+        page = GALLERY
+        drawn = [one for one in self.experiments if (one.folder / PICTURE).exists()]
+        for folder, some in itertools.groupby(drawn, lambda one: one.folder.parent):
+            page += f"\n## {_text(folder / 'README.md').partition(chr(10))[0].removeprefix('# ') or folder.name}\n"
+            for one in some:
+                link = f"../experiments/{one.id}"
+                page += f"\n### {plain(one.title)}\n\n{_image(one, f'{link}/')}\n\n"
+                page += textwrap.fill(f"[{one.id}]({link}/README.md): {self._sentence(one.id)}", **WRAP) + "\n"
         return page
 
     def _tally(self) -> str:
@@ -256,15 +296,24 @@ def differences(pages: Pages, results: Iterable[dict[str, Any]]) -> list[str]:
     return found
 
 
-def pictures(experiments: Sequence[Experiment], results: Iterable[dict[str, Any]]) -> Iterator[tuple[Path, str]]:
-    """The figures of experiments that keep one next to their README, as `picture.svg`."""
+def pictures(
+    experiments: Sequence[Experiment], results: Iterable[dict[str, Any]], store: Optional[Store] = None
+) -> Iterator[tuple[Path, str]]:
+    """The figures of experiments, each next to its README. Those that have no print are in peers.md
+    as tables, and a map of hours has none unless one is there."""
     found = {result["id"]: result for result in results}
     for experiment in experiments:
-        path = experiment.folder / "picture.svg"
-        if experiment.id in found and path.exists():
-            drawn = figure.of(experiment, found[experiment.id])
-            if drawn is not None:
-                yield path, figure.svg(drawn)
+        path = experiment.folder / PICTURE
+        if experiment.id not in found or is_beside_ns2(experiment) or (experiment.long and not path.exists()):
+            continue
+        drawn = figure.of(experiment, found[experiment.id], store)
+        if drawn is None:
+            continue
+        picture = figure.svg(drawn)
+        if len(picture.encode()) > MOST_BYTES:
+            size = f"{len(picture.encode())} bytes, more than {MOST_BYTES}"
+            raise BadExperiment(f"{experiment.id}: the picture has {size}: give the experiment fewer panels")
+        yield path, picture
 
 
 def _entries(experiments: Sequence[Experiment], page: str) -> dict[str, Entry]:
@@ -388,9 +437,15 @@ def _compared(cell: Mapping[str, Any], *columns: str) -> str:
     return _line(cell["row"], *columns, *values, *width, cell["verdict_ns2"] or "")
 
 
-def _marked(readme: str, sentence: str) -> str:
-    """A README with the verdict between its marks; below its title if it has none yet."""
-    block = f"{MARKS[0]}\n{textwrap.fill(f'**Verdict.** {sentence}', 100, break_on_hyphens=False)}\n{MARKS[1]}"
+def _image(experiment: Experiment, folder: str = "") -> str:
+    title = re.sub(r"[\[\]]", "", plain(experiment.title))
+    return textwrap.fill(f"![{title}]({folder}{PICTURE})", **WRAP)
+
+
+def _marked(readme: str, sentence: str, image: str = "") -> str:
+    """A README with the picture and the verdict between its marks; below its title if it has none
+    yet."""
+    block = f"{MARKS[0]}\n{image}{textwrap.fill(f'**Verdict.** {sentence}', 100, break_on_hyphens=False)}\n{MARKS[1]}"
     begin, end = readme.find(MARKS[0]), readme.find(MARKS[1])
     if 0 <= begin < end:
         return readme[:begin] + block + readme[end + len(MARKS[1]) :]
@@ -423,8 +478,7 @@ def _share(some: int, of: int) -> str:
 
 def _item(words: str) -> str:
     """An item of a list, wrapped."""
-    options: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
-    return textwrap.fill(" ".join(words.split()), 100, initial_indent="* ", subsequent_indent="  ", **options) + "\n"
+    return textwrap.fill(" ".join(words.split()), initial_indent="* ", subsequent_indent="  ", **WRAP) + "\n"
 
 
 def _name(line: str) -> str:
