@@ -54,8 +54,8 @@ cause, with the run that shows it, or says that none was found.
 GALLERY = """\
 # Gallery
 
-Written by `tfrc-lab publish`: the figures of the experiments, ours over the print. A dot is our mean
-with its 95 % interval, a square the print, a cross ns-2.
+Written by `tfrc-lab publish`: the figures of the experiments, ours over the print. A dot is our
+mean with its 95 % interval, a square the print, a cross ns-2.
 """
 BEFORE = """
 ## Experiments of the engine before
