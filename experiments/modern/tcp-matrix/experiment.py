@@ -17,7 +17,8 @@ figure = Experiment(
         "queue": [],
         "room": [QUEUE],
     },
-    # Three runs of each cell in both worlds, fixed before any was made.
+    # Three runs of each cell in both worlds, fixed before any was made; ten simulated ones of the rows that the
+    # claims look at, fixed before any of these was made.
     runs=3,
     # The settings are the RFCs' in both profiles.
     rfc_runs=1,
@@ -50,7 +51,8 @@ def measure(run):
     }
 
 
-figure.run(measure, name="drop-tail", rows=["*/10ms/*BDP/*", "*/50ms/*BDP/*"])
+figure.run(measure, name="drop-tail", rows=["*/10ms/*BDP/*", "*/1M/50ms/*BDP/*", "*/50M/50ms/*BDP/*"])
+figure.run(measure, name="drop-tail-claims", rows=["*/10M/50ms/*BDP/*"], runs=10)
 # Sawteeth last longer the longer the path: ten of them in the simulated side.
 far = ["*/1M/200ms/*BDP/*", "*/10M/200ms/*BDP/*", "*/50M/200ms/0.5BDP/*", "*/50M/200ms/1BDP/*"]
 figure.run(measure, name="drop-tail-200ms", rows=far, set=["duration=1700s"])
@@ -63,7 +65,11 @@ for name, kind, settings, more in (
 ):
     queue = f"{QUEUE}={{ {kind} = {{ {settings} }} }}"
     keys = {**figure.keys, "room": [f"{QUEUE}.{kind}.limit"]}
-    figure.run(measure, name=name, rows=[f"*/{name}/*"], set=[queue, *more], keys=keys)
+    places = ["10M/10ms", "10M/200ms"] + ([] if name == "red-ecn" else ["1M/*", "50M/*"])
+    others = [f"*/{place}/{name}/*" for place in places]
+    figure.run(measure, name=name, rows=others, set=[queue, *more], keys=keys)
+    claims = [f"*/10M/50ms/{name}/*"]
+    figure.run(measure, name=f"{name}-claims", rows=claims, set=[queue, *more], keys=keys, runs=10)
 # TFRC-SP in packets of 600 bytes: a hundred of them a second are an equal share of 1 Mbit/s, and its least
 # interval of 10 ms is what holds it at 10 Mbit/s.
 small = ["flow.tfrc.kind=tfrc-sp", "flow.tfrc.segment=600B", "duration=1700s"]
