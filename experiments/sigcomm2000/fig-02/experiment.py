@@ -67,3 +67,6 @@ figure.variant(
     runs=2,
 )
 vary(figure, "ns2-rules", "arrival-reports", rows=["5.11", "8.022", "10.117", "12.064", "16.126"], runs=10)
+
+figure.curves("estimated_loss_interval_pkts", xlabel="time, s", ylabel="estimated loss interval, packets")
+figure.curves("tx_rate_kBps", xlabel="time, s", ylabel="rate, kB/s")

@@ -63,3 +63,5 @@ figure.variant(
 )
 fall = ["10.24", "10.501", "10.791", "10.91", "11.151", "11.411", "12.001"]
 vary(figure, "arrival-reports", rows=fall, only=["flow"], runs=2)
+
+figure.curves("allowed_rate_kBps", xlabel="time, s", ylabel="allowed rate, kB/s")

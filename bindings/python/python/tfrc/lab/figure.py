@@ -192,9 +192,12 @@ def svg(figure: Figure) -> str:
     text = re.sub(r'(<g|<text) id="([^"]*)"', lambda found: found[0 if found[2] in used else 1], text)
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     text = re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), text)
-    own = dict(re.findall(r'<path id="([^"]+)"[^>]*? style="([^"]*)"/>', text))
+    # The style of a mark that is the same wherever it is used stands with its shape.
     use = r'(<use xlink:href="#([^"]+)"[^>]*?) style="([^"]*)"'
-    text = re.sub(use, lambda found: found[1 if own.get(found[2]) == found[3] else 0], text)
+    styles = {of: {style for _, name, style in re.findall(use, text) if name == of} for of in used}
+    one = {of: next(iter(some)) for of, some in styles.items() if len(some) == 1}
+    text = re.sub(use, lambda found: found[1 if found[2] in one else 0], text)
+    text = re.sub(r'(<path id="([^"]+)"[^>]*? style=")', lambda found: f"{found[1]}{one.get(found[2], '')}; ", text)
     text, before = re.sub(r"\s*\n\s*", "\n", text).strip() + "\n", ""
     while text != before:
         text, before = re.sub(r"<g>\n((?:(?!</?g).*\n)*?)</g>\n", r"\1", text), text

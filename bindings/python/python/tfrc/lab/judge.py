@@ -168,7 +168,7 @@ def cell(experiment: Experiment, row: str, column: Column, sample: Sample, rfc: 
         reason = _why_open(sample, runs, column.band, open_)
     elif reason is None and "uninformative" in verdicts.values():
         says_nothing = next(one for name, one in of.items() if verdicts[name] == "uninformative")
-        own = f"the print's own {says_nothing.runs} runs may be as far off"
+        own = f"the mean of {says_nothing.runs} of our runs may be as far off as the print"
         reason = own if says_nothing.of == "print" else "ns-2's own interval stays too wide"
     published = experiment.published.get(row, column.printed)
     ns2 = experiment.ns2.get(row, column.printed) if experiment.ns2 else None
