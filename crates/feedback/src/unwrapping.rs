@@ -2,7 +2,7 @@
 
 use tfrc_units::saturating;
 
-/// Consecutive packets of a report: the numbers without wrapping of 16-bit ones.
+/// Consecutive packets of a report, by full numbers instead of 16-bit ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbers {
     /// The first one's; below zero if that was never sent.
@@ -47,8 +47,9 @@ pub(crate) struct Clock<const BITS: u32> {
 }
 
 impl<const BITS: u32> Clock<BITS> {
-    /// The clock shows `low`. The first reading becomes that plus 2^BITS, so that earlier ones are
-    /// not negative.
+    /// The clock shows `low`, of at most `BITS` bits; half a round counts as forward. The first
+    /// reading becomes that plus 2^BITS, so that one up to half a round earlier is not negative.
+    /// Those of a peer that goes on backwards are.
     pub(crate) fn read(&mut self, low: u32) -> i64 {
         let modulus = 1i64 << BITS;
         let low = i64::from(low);

@@ -56,11 +56,11 @@ pub struct Endpoint {
     driver: JoinHandle<io::Result<()>>,
 }
 
-/// Silence after which no peer is assumed to repeat a Close. Our own first three
-/// repetitions come 0.25, 0.75 and 1.75 s after the Close: where one packet in ten is lost each
-/// way, all of them fail in one session of 1,500.
+/// Silence after which no peer is assumed to repeat a Close. Our own first three repetitions come
+/// 0.25, 0.75 and 1.75 s after the Close: where one packet in ten is lost each way, our Reset and
+/// all of them fail in 0.1 · (1 − 0.9²)³, one session of 1,458.
 const LINGER: Duration = Duration::from_secs(2);
-/// The time for which our own side would repeat its Close.
+/// The time for which our own side would repeat its Close, by default.
 const LONGEST_LINGER: Duration = Duration::from_secs(30);
 
 /// The least payload, bytes, with which a session is worth while: a report with its loss intervals,
@@ -105,10 +105,10 @@ pub enum BindError {
     /// A guarantee without a mark or a circuit breaker.
     #[error(transparent)]
     Unmarked(#[from] Unmarked),
-    /// The system gives no timer or no random numbers, or a recording cannot be written.
+    /// The system gives no timer, no random numbers or no mark, or a recording cannot be written.
     #[error("{what}: {source}")]
     System {
-        /// The purpose of the random bytes.
+        /// The thing that failed: the mark, the timer, random numbers or a recording.
         what: &'static str,
         /// The system's error.
         source: io::Error,
@@ -322,7 +322,7 @@ impl Endpoint {
     /// ended. Connections still open are aborted; close them before.
     ///
     /// # Errors
-    /// What made the driver fail earlier, or a recording that could not be written.
+    /// The driver's earlier error, or that of a recording that could not be written.
     pub async fn shut_down(self) -> io::Result<()> {
         self.stop();
         match self.driver.await {

@@ -16,7 +16,7 @@ for rtt, rows in (("10ms", ["8", "32"]), ("500ms", ["96"])):
     _, path, least = PATHS[rtt]
     for name, (t_rto, min_rto, more) in HEURISTICS.items():
         tfrc = [FOUR_RTT] if t_rto is None else [*TICKS, f"flow.tfrc.tfrc.rto_least={t_rto}"]
-        # As in our ns-2 runs 4R is TCP's estimate, at least 4(R + 4 ms).
+        # The paper's ns-2 has no 4R: it was set to TCP's estimate, at least 4(R + 4 ms).
         as_published = [] if t_rto else [*TICKS, f"flow.tfrc.tfrc.rto_least={least}"]
         changes = [*path, *tfrc, f"flow.tcp.tcp.min_rto={min_rto}", *more]
         of = f"{name}_{rtt}"

@@ -14,16 +14,16 @@ figure = Experiment(
 )
 
 
-# The phase of the drops decides: of the authors' script it is that of one run, which the print has; over all
-# of them the flow starts at a random time, and no packet is dropped by its number.
-PHASES = [
+# The print is one run at the phase of the authors' script. Here the flow starts at a random time and the
+# script's drop of packet 10 is left out, so that the mean is over all phases of the periodic drops.
+RANDOM_PHASE = [
     "flow.tfrc.start=uniform 0s 400ms",
     "link.path.loss.0.scripted=[]",
     "link.path.loss.2.periodic.0.at=0s",
 ]
 
 
-@figure.run(set=PHASES, keep=["looks"])
+@figure.run(set=RANDOM_PHASE, keep=["looks"])
 def phases(run):
     return {"rtts_to_halve_rate": rtts_to_halve(run)}
 
@@ -56,13 +56,13 @@ figure.claim("RFC 5348 at low loss rates as well")(
 
 high = ["0.111/30/9", "0.125/31/8", "0.167/33/6", "0.2001/34/5", "0.25/35/4"]
 rows = ["0.01/10/100", "0.029/22/34", *high]
-script = [
+SCRIPT_PHASE = [
     "flow.tfrc.start=0s",
     "link.path.loss.0.scripted=[10]",
     "link.path.loss.2.periodic.0.at=0.455s",
 ]
 figure.variant(
-    "script", "explains: the one phase of the authors' script", script, rows=rows, only=["phases"], runs=2
+    "script", "explains: the one phase of the authors' script", SCRIPT_PHASE, rows=rows, only=["phases"], runs=2  # nothing is random
 )
 vary(figure, "arrival-reports", rows=["0.01/10/100", *high], only=["phases"], runs=20)
 

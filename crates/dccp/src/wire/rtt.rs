@@ -23,7 +23,8 @@ pub enum RttEstimate {
 const TOO_LONG: u32 = 0xFF_FFFF;
 
 impl RttEstimate {
-    /// From an estimate, rounded up to a microsecond, or from its absence.
+    /// From an estimate, rounded up to a microsecond, as 0 means that there is none (RFC 6323
+    /// §3.2.1), or from its absence.
     #[must_use]
     pub fn from_rtt(rtt: Option<Duration>) -> Self {
         let Some(rtt) = rtt else { return Self::Unknown };
@@ -47,7 +48,8 @@ impl RttEstimate {
         }
     }
 
-    /// The number on the wire.
+    /// The number on the wire. A number that the option cannot carry becomes the nearest that it
+    /// can.
     pub(super) const fn wire(self) -> u32 {
         match self {
             Self::Unknown => 0,
