@@ -83,3 +83,9 @@ figure.variant(
     ["flow.two.guarantee=950kbit/s"],
     **below,
 )
+
+figure.curves(
+    "flow_1_average_Kbps", "flow_2_average_Kbps", "flow_1_last_50s_Kbps", "flow_2_last_50s_Kbps",
+    xlabel="delay of the first flow's last line", ylabel="kbit/s",
+)  # fmt: skip
+figure.curves("flow_2_lost_out", xlabel="delay of the first flow's last line", ylabel="lost out of profile")
