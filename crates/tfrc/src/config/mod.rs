@@ -107,6 +107,16 @@ pub enum BurstCredit {
     Time(Duration),
 }
 
+impl BurstCredit {
+    /// This rule, with no more than this time's worth of data.
+    pub(crate) fn at_most(self, most: Duration) -> Self {
+        match self {
+            Self::Time(time) => Self::Time(time.min(most)),
+            Self::RoundTrip | Self::RoundTripOrHalfGap => Self::Time(most),
+        }
+    }
+}
+
 /// The application's own limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]

@@ -219,8 +219,8 @@ impl Sender {
         }
         self.pacing.on_sent(now, size);
         self.interval.on_sent(now);
-        if let Some(delay) = &mut self.delay {
-            delay.on_sent(now, size);
+        if self.delay.is_some() {
+            self.leave_in_bound(now, size);
         }
         let mean = self.segment.on_sent(size);
         self.activity = Activity::Active;
@@ -526,7 +526,7 @@ impl Sender {
             self.allowed.p = feedback.loss_event_rate;
             let timeout = self.timeout();
             self.restart_timer(now, timeout);
-            self.bound_delay(now, &feedback, sample, Coverage::NotDataLimited);
+            self.bound_delay(now, &feedback, sample);
             return;
         }
         // §4.3 step 2.
@@ -557,19 +557,13 @@ impl Sender {
             self.allowed.x = self.allowed.x.min(self.allowed.initial_rate(path));
         }
         self.follow(now, from, path);
-        self.bound_delay(now, &feedback, sample, coverage);
+        self.bound_delay(now, &feedback, sample);
         // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);
     }
 
     /// The bound on the queueing delay, where there is one, takes in a report.
-    fn bound_delay(
-        &mut self,
-        now: Instant,
-        feedback: &Feedback,
-        sample: Option<Duration>,
-        coverage: Coverage,
-    ) {
+    fn bound_delay(&mut self, now: Instant, feedback: &Feedback, sample: Option<Duration>) {
         let Some(path) = self.path() else { return };
         let initial_rate = self.allowed.initial_rate(path);
         let grain = self.clock.grain();
@@ -578,8 +572,19 @@ impl Sender {
             let rtt = path.rtt;
             delay.on_report(
                 now,
-                DelayReport { sample, grain, rtt, receive_rate, newest_sent_at, coverage, initial_rate },
+                DelayReport { sample, grain, rtt, receive_rate, newest_sent_at, initial_rate },
             );
+        }
+    }
+
+    /// A packet leaves while there is a bound on the queueing delay.
+    fn leave_in_bound(&mut self, now: Instant, size: u32) {
+        let mut changed = false;
+        self.with_rate_change(now, |sender| {
+            changed = sender.delay.as_mut().is_some_and(|delay| delay.on_sent(now, size));
+        });
+        if changed {
+            self.settle();
         }
     }
 
@@ -630,8 +635,10 @@ impl Sender {
     fn settle(&mut self) {
         self.pacing.set_pace(self.spacing(), self.rtt.mean());
         let limit = self.lifted(self.delay_limit());
+        // The spacing of the bound has X too, so that no burst at X is longer than it allows.
+        let rate = self.spacing().min(limit);
         if let Some(delay) = &mut self.delay {
-            delay.set_pace(limit, self.rtt.mean());
+            delay.set_pace(rate, self.rtt.mean());
         }
     }
 

@@ -55,6 +55,16 @@ impl Pacing {
         Self { pairs, ..self }
     }
 
+    /// Another rule for send times that were missed, from now on.
+    pub(crate) const fn with_credit(self, policy: BurstCredit) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The rule for send times that were missed.
+    pub(crate) const fn credit_policy(&self) -> BurstCredit {
+        self.policy
+    }
+
     /// The rate and the round-trip time from now on. A packet that waits follows them (§4.6),
     /// unless a study says otherwise.
     pub(crate) fn set_pace(&mut self, rate: Rate, rtt: Option<Duration>) {

@@ -13,22 +13,41 @@ use tfrc_units::{Duration, Instant, Rate};
 use super::limited::{Coverage, DataLimited};
 use super::limits::ReceiveLimits;
 use super::pacing::Pacing;
-use crate::config::QueueDelay;
+use crate::config::{BurstCredit, QueueDelay};
 
-/// Growth of the limit in a round-trip time while the queue is empty: fast enough to take freed
-/// capacity within seconds.
+/// The most that the limit grows in a round-trip time: fast enough to take freed capacity within
+/// seconds.
 const GAIN: f64 = 0.25;
+/// Growth in a round-trip time next to others that fill the queue: slow enough that the queue is
+/// seen to be gone when they leave, as the rate of the equation follows a short round trip at once.
+const REGAIN: f64 = 1.0 / 32.0;
 /// Part of the receive rate that is sent while a queue drains: a queue of q is gone after
 /// q/(1 − 3/4) = 4q.
 const DRAIN: f64 = 0.75;
 const DRAIN_TIMES: u64 = 4;
-/// The queue counts as gone below this part of the bound: round-trip times vary by themselves.
+/// While a queue drains no less arrives than was sent, but for a packet or two of noise. If less
+/// than this part of the first receive rate arrives and the queue grows, the path has become slower.
+const SLOWER: f64 = 0.625;
+/// The queue counts as gone below this part of the bound: round-trip times vary by themselves. A
+/// burst is no more than that either.
 const GONE: u64 = 8;
-/// The limit ends after this many round-trip times without a queue.
-const FREE: u64 = 8;
+/// Competing ends after this many round-trip times without a queue.
+const FREE: u64 = 4;
 /// The longest time for which R_min is believed while the queue is never gone: as long as a path
 /// usually keeps its length, and so long that emptying the queue costs 1 % of the rate or less.
 const BELIEVED: Duration = Duration::from_secs(10);
+/// The first time for which a flow competes before it drains again, a quarter of [`BELIEVED`], and
+/// the longest: with a draining behind it, it is less than 30 s.
+const FIRST_PATIENCE: Duration = Duration::from_millis(2500);
+const LONGEST_PATIENCE: Duration = Duration::from_secs(20);
+/// This many drainings in a row that end at one round-trip time are a longer path: a queue that
+/// others fill differs from time to time.
+const ALIKE: u32 = 3;
+/// The least time for which a report is waited for: RTP's receivers report every 100 ms.
+const SHORTEST_WAIT: Duration = Duration::from_millis(200);
+/// The rate of which the queue is held at half of the bound, in bytes per second: 100 kbit/s, about
+/// the least of video.
+const LOWEST: f64 = 12_500.0;
 
 /// When a queue of this flow is gone for certain, if less than arrives is sent from `now` on: the
 /// first report of that comes a round trip later.
@@ -49,8 +68,6 @@ pub(crate) struct DelayReport {
     pub(crate) receive_rate: Rate,
     /// When the newest packet reported was sent.
     pub(crate) newest_sent_at: Instant,
-    /// RFC 5348's view of the interval that the report covers.
-    pub(crate) coverage: Coverage,
     /// W_init/R (RFC 5348 §4.2), the least limit.
     pub(crate) initial_rate: Rate,
 }
@@ -63,23 +80,47 @@ pub(crate) struct DelayBound {
     /// R_min.
     least_rtt: Option<Duration>,
     state: State,
-    /// Rates at which packets arrived in the last two round-trip times.
+    /// The set of receive rates.
     passed: ReceiveLimits,
     limited: DataLimited,
     pacing: Pacing,
+    /// Bursts that the settings allow.
+    credit: BurstCredit,
     limit: Rate,
+    /// R_min, and the receive rates, before a draining that did not drain made R_min longer.
+    former: Option<(Duration, Rate)>,
+    /// The time for which the flow competes before it drains again.
+    patience: Duration,
+    /// The least round-trip time of the last draining that did not drain, and how many in a row
+    /// ended there.
+    floor: (Duration, u32),
+    /// The newest sample, and W_init/R with it.
+    newest: (Duration, Rate),
+    last_sent: Instant,
+    /// Since then a report is waited for.
+    waiting_since: Option<Instant>,
 }
 
+/// The state machine of `docs/models/delay-bound.md`. [`DelayBound::step`] alone decides, at a
+/// report with a sample. R_min, the set of receive rates, `patience` and `former` stay over all
+/// states and over pauses.
+///
+/// | state | takes over | keeps |
+/// | --- | --- | --- |
+/// | [`State::Free`] | at the beginning | nothing: X alone counts |
+/// | [`State::Held`] | once there is a queue; when it was drained | the time without a queue |
+/// | [`State::Draining`] | when the queue is too long, or R_min too old | the time by which a queue of this flow is gone |
+/// | [`State::Competing`] | when draining has not drained twice | the time until the next draining |
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// X alone counts.
+    /// There was no queue yet.
     Free,
-    /// The queue is held at half of the bound.
+    /// The queue is held at half of the bound, or below.
     Held {
+        /// When the queue was last seen to be gone, or R_min replaced; pauses deducted.
+        gone_at: Instant,
         /// The beginning of the time without a queue.
         empty_since: Option<Instant>,
-        /// When the queue was last seen to be gone, or R_min replaced.
-        gone_at: Instant,
     },
     /// Less is sent than arrives.
     Draining {
@@ -90,9 +131,19 @@ enum State {
         /// When a queue of this flow is gone for certain.
         until: Instant,
         /// The least round-trip time since the beginning.
-        least_rtt: Option<Duration>,
-        /// The highest receive rate since the beginning.
+        least_rtt: Duration,
+        /// The receive rate at the beginning, or of a path that became slower.
         passed: Rate,
+        /// The receive rates before.
+        before: Rate,
+    },
+    /// Others keep the queue full: the flow takes back what it had.
+    Competing {
+        since: Instant,
+        /// The longest queueing delay since then.
+        longest: Duration,
+        /// The beginning of the time without a queue.
+        empty_since: Option<Instant>,
     },
 }
 
@@ -105,8 +156,15 @@ impl DelayBound {
             state: State::Free,
             passed: ReceiveLimits::new(Instant::ZERO),
             limited: DataLimited::default(),
-            pacing,
+            pacing: pacing.with_credit(pacing.credit_policy().at_most(most / GONE)),
+            credit: pacing.credit_policy(),
             limit: Rate::INFINITY,
+            former: None,
+            patience: FIRST_PATIENCE,
+            floor: (Duration::ZERO, 0),
+            newest: (Duration::ZERO, Rate::ZERO),
+            last_sent: Instant::ZERO,
+            waiting_since: None,
         })
     }
 
@@ -125,97 +183,190 @@ impl DelayBound {
         self.pacing.set_pace(rate, rtt);
     }
 
-    /// A packet goes.
-    pub(crate) fn on_sent(&mut self, now: Instant, size: u32) {
+    /// A packet goes. Returns true if the limit has changed: it is halved whenever a report is
+    /// overdue, as the path may have become slower, or stand still.
+    pub(crate) fn on_sent(&mut self, now: Instant, size: u32) -> bool {
         self.pacing.on_sent(now, size);
         if self.pacing.next_send() > now {
             self.limited.on_not_limited(now);
+        }
+        let (sample, least) = self.newest;
+        if now.saturating_since(self.last_sent) > sample {
+            self.resume(now);
+        }
+        self.last_sent = now;
+        let since = *self.waiting_since.get_or_insert(now);
+        if now.saturating_since(since) <= ((sample + self.most) * 2).max(SHORTEST_WAIT) {
+            return false;
+        }
+        self.waiting_since = Some(now);
+        let limit = (self.limit / 2.0).max(least).min(self.limit);
+        let changed = limit != self.limit;
+        self.limit = limit;
+        changed
+    }
+
+    /// The first packet after a pause of more than a round-trip time: receive rates are as new, and
+    /// a queue of this flow had time to drain.
+    fn resume(&mut self, now: Instant) {
+        let passed = self.passed.maximum();
+        if !passed.is_infinite() {
+            self.passed.replace(now, passed);
+        }
+        if let State::Held { gone_at, empty_since, .. } = &mut self.state {
+            *gone_at += now.saturating_since(self.last_sent);
+            *empty_since = None;
         }
     }
 
     /// A report has come.
     pub(crate) fn on_report(&mut self, now: Instant, report: DelayReport) {
         let DelayReport { grain, rtt, receive_rate, .. } = report;
-        let own = self.limited.on_feedback(now, report.newest_sent_at, rtt);
+        self.waiting_since = (self.last_sent > report.newest_sent_at).then_some(now);
+        let coverage = self.limited.on_feedback(now, report.newest_sent_at, rtt);
         let Some(sample) = report.sample.filter(|_| !receive_rate.is_zero()) else { return };
-        match (report.coverage, own) {
-            (Coverage::DataLimited, Coverage::DataLimited) => self.passed.maximize(now, receive_rate),
-            _ => self.passed.update(now, receive_rate, rtt),
+        match coverage {
+            Coverage::DataLimited => self.passed.maximize(now, receive_rate),
+            Coverage::NotDataLimited => self.passed.update(now, receive_rate, sample),
         }
         let fell = self.least_rtt.is_some_and(|least| sample < least);
         let least_rtt = self.least_rtt.map_or(sample, |least| least.min(sample));
         self.least_rtt = Some(least_rtt);
+        self.newest = (sample, report.initial_rate);
         self.step(now, &report, sample, sample.saturating_sub(least_rtt + grain), fell);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
-        self.limit = self.rate(queue, rtt).max(report.initial_rate);
+        self.limit = self
+            .rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), coverage)
+            .max(report.initial_rate);
     }
 
     /// The next state, by the queueing delay. `fell`: the round trip is shorter than ever.
     fn step(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration, fell: bool) {
-        let DelayReport { rtt, receive_rate, .. } = *report;
-        let gone = queue <= self.most / GONE;
+        let DelayReport { receive_rate, .. } = *report;
+        let (most, gone) = (self.most, queue <= self.most / GONE);
         match &mut self.state {
-            State::Free if queue > self.most => self.drain(now, report, sample, queue),
-            State::Free if queue > self.most / 2 => {
-                self.state = State::Held { empty_since: None, gone_at: now };
-            }
+            State::Free if queue > most => self.drain(now, report, sample, queue),
+            State::Free if queue > most / 2 => self.hold(now),
             State::Free => {}
-            State::Held { empty_since, gone_at } => {
-                if gone {
-                    *gone_at = now;
-                    let since = *empty_since.get_or_insert(now);
-                    if now.saturating_since(since) > rtt * FREE {
-                        self.state = State::Free;
-                    }
-                } else {
-                    *empty_since = None;
-                    if queue > self.most || now.saturating_since(*gone_at) > BELIEVED {
-                        self.drain(now, report, sample, queue);
-                    }
+            State::Held { gone_at, empty_since } if gone => {
+                empty_since.get_or_insert(now);
+                *gone_at = now;
+            }
+            State::Held { gone_at, empty_since } => {
+                *empty_since = None;
+                if queue > most || now.saturating_since(*gone_at) > BELIEVED {
+                    self.drain(now, report, sample, queue);
                 }
             }
-            State::Draining { grows_until, longest, until, least_rtt, passed } => {
+            State::Draining { grows_until, longest, until, least_rtt, passed, before } => {
                 if now <= *grows_until && queue > *longest {
                     (*longest, *until) = (queue, drained_at(now, queue, sample));
                 }
-                // While R_min falls there is a queue still.
-                let gone = gone && !fell;
-                let least = least_rtt.map_or(sample, |least| least.min(sample));
-                (*least_rtt, *passed) = (Some(least), (*passed).max(receive_rate));
-                if !gone && now < *until {
+                if receive_rate < *passed * SLOWER && queue > *longest {
+                    *passed = receive_rate;
+                    (*longest, *until) = (queue, (*until).max(drained_at(now, queue, sample)));
+                    *grows_until = now + sample * 2;
+                }
+                if sample + most / GONE < *least_rtt {
+                    *until = (*until).max(now + sample * 2);
+                }
+                *least_rtt = (*least_rtt).min(sample);
+                let (floor, before) = (*least_rtt, *before);
+                // While R_min falls there may be a queue still.
+                if gone && (!fell || now >= *until) {
+                    (self.former, self.floor) = (None, (Duration::ZERO, 0));
+                    self.patience = (self.patience / 2).max(FIRST_PATIENCE);
+                    self.hold(now);
+                } else if now >= *until {
+                    self.not_drained(now, floor, before);
+                }
+            }
+            State::Competing { since, longest, empty_since } => {
+                if gone {
+                    let empty_since = *empty_since.get_or_insert(now);
+                    if now.saturating_since(empty_since) > sample * FREE {
+                        self.patience = (self.patience / 2).max(FIRST_PATIENCE);
+                        self.hold(now);
+                    }
                     return;
                 }
-                // The rest is not this flow's queue: the path is longer now, or others fill it.
-                if !gone {
-                    self.least_rtt = Some(least);
+                *empty_since = None;
+                *longest = (*longest).max(queue);
+                let competed = now.saturating_since(*since);
+                let falls = queue + most / 4 < *longest;
+                if competed > self.patience || falls && competed > self.patience / 2 {
+                    self.drain(now, report, sample, queue);
                 }
-                self.passed.replace(now, *passed);
-                self.state = State::Held { empty_since: None, gone_at: now };
             }
         }
     }
 
+    /// A queue of this flow would be gone. The path is longer now, or others fill the queue.
+    fn not_drained(&mut self, now: Instant, floor: Duration, before: Rate) {
+        let (last, times) = self.floor;
+        let apart = floor.max(last).saturating_sub(floor.min(last));
+        let times = if apart <= self.most / GONE { times + 1 } else { 1 };
+        self.floor = (floor, times);
+        let others = self.former.is_some() || self.patience > FIRST_PATIENCE;
+        if others && times < ALIKE {
+            self.compete(now, before);
+            return;
+        }
+        self.former = self.least_rtt.map(|least| (least, before));
+        self.least_rtt = Some(floor);
+        self.passed.replace(now, before);
+        self.hold(now);
+    }
+
+    /// Others fill the queue: R_min and the receive rates are those from before.
+    fn compete(&mut self, now: Instant, before: Rate) {
+        let mut passed = before;
+        if let Some((least, rate)) = self.former.take() {
+            self.least_rtt = Some(least);
+            passed = passed.max(rate);
+        }
+        self.passed.replace(now, passed);
+        self.pacing = self.pacing.with_credit(self.credit);
+        self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
+        self.state = State::Competing { since: now, longest: Duration::ZERO, empty_since: None };
+    }
+
+    fn hold(&mut self, now: Instant) {
+        self.pacing = self.pacing.with_credit(self.credit.at_most(self.most / GONE));
+        self.state = State::Held { gone_at: now, empty_since: None };
+    }
+
     fn drain(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration) {
-        self.passed.replace(now, report.receive_rate);
+        self.pacing = self.pacing.with_credit(self.credit.at_most(self.most / GONE));
         self.state = State::Draining {
             grows_until: now + sample * 2,
             longest: queue,
             until: drained_at(now, queue, sample),
-            least_rtt: None,
-            passed: Rate::ZERO,
+            least_rtt: sample,
+            passed: report.receive_rate,
+            before: self.passed.maximum(),
         };
     }
 
     /// The limit in this state.
-    fn rate(&self, queue: Duration, rtt: Duration) -> Rate {
+    fn rate(&self, now: Instant, queue: Duration, sample: Duration, coverage: Coverage) -> Rate {
         match self.state {
             State::Free => Rate::INFINITY,
-            State::Draining { .. } => self.passed.maximum() * DRAIN,
-            State::Held { .. } => {
-                let goal = (self.most / 2).as_secs_f64();
-                // No more than goal/(2R): the answer to a rate comes a round-trip time later.
-                let gain = GAIN.min(goal / (2.0 * rtt.as_secs_f64()));
-                self.passed.maximum() * (1.0 + gain * (1.0 - queue.as_secs_f64() / goal))
+            State::Competing { .. } => self.passed.maximum() * (1.0 + REGAIN),
+            State::Draining { passed, .. } => passed * DRAIN,
+            State::Held { empty_since, .. } => {
+                let passed = self.passed.maximum().bytes_per_sec();
+                // A flow with a higher rate is content with a shorter queue, so that flows with one
+                // queue come to one rate.
+                let part = 0.25 + 0.75 * libm::sqrt(libm::sqrt(LOWEST / passed)).min(1.0);
+                let goal = (self.most / 2).as_secs_f64() * part;
+                let (queue, rtt) = (queue.as_secs_f64(), sample.as_secs_f64());
+                let empty = empty_since.map_or(0.0, |since| now.saturating_since(since).as_secs_f64());
+                // The answer to a rate comes a round-trip time later.
+                let factor = 1.0 + GAIN.min((goal - queue) / (2.0 * rtt) * (1.0 + empty / rtt));
+                // What was not used is not raised.
+                let factor = if coverage == Coverage::DataLimited { factor.min(1.0) } else { factor };
+                self.passed.maximum() * factor
             }
         }
     }

@@ -31,12 +31,16 @@ fn bound() -> DelayBound {
     bound
 }
 
-/// A report at `ms` with a queueing delay of `queue` milliseconds, and the limit then.
+/// A report at `ms` with a queueing delay of `queue` milliseconds of packets that waited for the
+/// limit, and the limit then.
 fn report(bound: &mut DelayBound, ms: u64, queue: u64, receive_rate: f64) -> Rate {
-    report_of(bound, ms, queue, receive_rate, Coverage::NotDataLimited)
+    let sample = MS(RTT + queue);
+    bound.limited.on_not_limited(at(ms) - sample);
+    report_of_little(bound, ms, queue, receive_rate)
 }
 
-fn report_of(bound: &mut DelayBound, ms: u64, queue: u64, receive_rate: f64, coverage: Coverage) -> Rate {
+/// A report of packets of an application that sends little.
+fn report_of_little(bound: &mut DelayBound, ms: u64, queue: u64, receive_rate: f64) -> Rate {
     let sample = MS(RTT + queue);
     bound.on_report(
         at(ms),
@@ -46,11 +50,19 @@ fn report_of(bound: &mut DelayBound, ms: u64, queue: u64, receive_rate: f64, cov
             rtt: MS(RTT),
             receive_rate: rate(receive_rate),
             newest_sent_at: at(ms) - sample,
-            coverage,
             initial_rate: rate(4000.0),
         },
     );
     bound.limit()
+}
+
+/// The limit while the queue is held, written plainly: the queue, the round-trip time and the time
+/// without a queue in milliseconds.
+fn held(queue: u64, round_trip: u64, empty: u64, passed: f64) -> f64 {
+    let [queue, round_trip, empty] = [queue, round_trip, empty].map(|ms| MS(ms).as_secs_f64() * 1e3);
+    let goal = 40.0 * (0.25 + 0.75 * libm::pow(12_500.0 / passed, 0.25).min(1.0));
+    let growth = (goal - queue) / (2.0 * round_trip) * (1.0 + empty / round_trip);
+    passed * (1.0 + growth.min(0.25))
 }
 
 fn close(limit: Rate, expected: f64) {
@@ -58,51 +70,76 @@ fn close(limit: Rate, expected: f64) {
     assert!((limit - expected).abs() < 1e-6 * expected, "{limit} is not {expected}");
 }
 
-/// No limit up to half of the bound; from there on 1 + g·(1 − q/(D/2)) of X_recv, with
-/// g = min(1/4, D/(4R)) = 0.2.
+/// No limit up to half of the bound; from there on the formula.
 #[test]
 fn the_limit_begins_at_half_of_the_bound() {
     assert!(report(&mut bound(), 500, 40, PASSED).is_infinite());
-    for (queue, factor) in [(41, 0.995), (60, 0.9), (80, 0.8)] {
-        close(report(&mut bound(), 500, queue, PASSED), factor * PASSED);
+    for queue in [41, 60, 80] {
+        let expected = held(queue, RTT + queue, 0, PASSED);
+        close(report(&mut bound(), 500, queue, PASSED), expected);
     }
-    let mut held = bound();
-    report(&mut held, 500, 41, PASSED);
-    for (ms, queue, factor) in [(600, 20, 1.1), (700, 0, 1.2), (800, 40, 1.0)] {
-        close(report(&mut held, ms, queue, PASSED), factor * PASSED);
+    let mut bound = bound();
+    report(&mut bound, 500, 41, PASSED);
+    for (ms, queue, empty) in [(600, 20, 0), (700, 10, 0), (800, 0, 100), (900, 40, 0)] {
+        close(report(&mut bound, ms, queue, PASSED), held(queue, RTT + queue, empty, PASSED));
     }
 }
 
-/// On a short path the gain is a quarter.
+/// The longer there is no queue, the faster the limit grows, up to a quarter.
 #[test]
 fn the_gain_is_at_most_a_quarter() {
-    let mut held = bound();
-    report(&mut held, 500, 41, PASSED);
-    let sample = MS(RTT);
-    let report = DelayReport {
-        sample: Some(sample),
-        grain: Duration::ZERO,
-        rtt: MS(20),
-        receive_rate: rate(PASSED),
-        newest_sent_at: at(450),
-        coverage: Coverage::NotDataLimited,
-        initial_rate: rate(4000.0),
-    };
-    held.on_report(at(520), report);
-    close(held.limit(), 1.25 * PASSED);
+    let mut bound = bound();
+    report(&mut bound, 500, 41, PASSED);
+    for ms in (600..2000).step_by(100) {
+        let expected = held(0, RTT, ms - 600, PASSED);
+        assert!(expected <= 1.25 * PASSED);
+        close(report(&mut bound, ms, 0, PASSED), expected);
+    }
+    close(Rate::from_bytes_per_sec(1.25 * PASSED), held(0, RTT, 1300, PASSED));
 }
 
-/// Above the bound three quarters of X_recv, until the queue is an eighth of the bound; then the
-/// highest X_recv since the second report.
+/// Of two flows with one queue the slower one grows and the faster one shrinks; at 100 kbit/s and
+/// below the goal is half of the bound.
+#[test]
+fn a_slower_flow_is_content_with_a_longer_queue() {
+    for (passed, queue, grows) in
+        [(10_000.0, 39, true), (PASSED, 39, false), (1e7, 17, false), (PASSED, 27, true)]
+    {
+        let mut bound = bound();
+        report(&mut bound, 500, 41, passed);
+        for ms in (600..1000).step_by(100) {
+            report(&mut bound, ms, queue, passed);
+        }
+        assert_eq!(bound.limit() > rate(passed), grows, "{passed} at {queue} ms: {}", bound.limit());
+    }
+}
+
+/// Above the bound three quarters of X_recv, until the queue is an eighth of the bound.
 #[test]
 fn a_queue_above_the_bound_is_drained() {
     let mut bound = bound();
-    close(report(&mut bound, 500, 81, 2.0 * PASSED), 1.5 * PASSED);
-    for (ms, queue, receive_rate) in [(600, 60, PASSED), (700, 30, 0.9 * PASSED), (800, 11, 0.9 * PASSED)] {
-        let highest = if ms < 800 { 2.0 * PASSED } else { PASSED };
-        close(report(&mut bound, ms, queue, receive_rate), 0.75 * highest);
+    for (ms, queue, receive_rate) in
+        [(500, 81, PASSED), (600, 60, PASSED), (700, 30, 0.9 * PASSED), (800, 11, 0.9 * PASSED)]
+    {
+        close(report(&mut bound, ms, queue, receive_rate), 0.75 * PASSED);
     }
-    close(report(&mut bound, 900, 10, 0.75 * PASSED), (1.0 + 0.2 * 0.75) * PASSED);
+    let limit = report(&mut bound, 900, 10, 0.75 * PASSED);
+    close(limit, held(10, 110, 0, 0.9 * PASSED));
+}
+
+/// A path that becomes slower while its queue drains: less than 5/8 arrives, and the queue grows.
+#[test]
+fn a_slower_path_is_drained_at_its_rate() {
+    let mut bound = bound();
+    close(report(&mut bound, 500, 100, PASSED), 0.75 * PASSED);
+    close(report(&mut bound, 600, 100, 0.5 * PASSED), 0.75 * PASSED);
+    close(report(&mut bound, 800, 200, 0.63 * PASSED), 0.75 * PASSED);
+    close(report(&mut bound, 1000, 201, 0.5 * PASSED), 0.375 * PASSED);
+    // The time to drain begins anew.
+    for ms in (1100..2300).step_by(100) {
+        close(report(&mut bound, ms, 190, 0.5 * PASSED), 0.375 * PASSED);
+    }
+    assert_eq!(bound.least_rtt, Some(MS(RTT)));
 }
 
 /// A path that is longer by 200 ms from 500 ms on: the limit falls for 4q + 2R, then R_min is that
@@ -118,7 +155,7 @@ fn a_longer_path_is_learnt() {
     }
     report(&mut bound, 1899, 201, PASSED);
     assert_eq!(bound.least_rtt, Some(MS(RTT)));
-    close(report(&mut bound, 1900, 201, PASSED), (1.0 + 0.2 * (1.0 - 1.0 / 40.0)) * PASSED);
+    close(report(&mut bound, 1900, 201, PASSED), held(1, 301, 0, PASSED));
     assert_eq!(bound.least_rtt, Some(MS(RTT + 200)));
 }
 
@@ -133,7 +170,7 @@ fn the_longest_queue_counts() {
         let mut bound = bound();
         report(&mut bound, 500, 100, PASSED);
         let queue = |ms| if ms == longest_at { 200 } else { 190 };
-        let end = (600..).step_by(10).find(|ms| {
+        let end = (600..100_000).step_by(10).find(|ms| {
             report(&mut bound, *ms, queue(*ms), PASSED);
             bound.least_rtt != Some(MS(RTT))
         });
@@ -151,22 +188,113 @@ fn a_draining_goes_on_while_the_round_trip_falls() {
         close(report(&mut bound, ms, queue, PASSED), 0.75 * PASSED);
         assert_eq!(bound.least_rtt, Some(MS(RTT + queue)));
     }
-    close(report(&mut bound, 900, 30, PASSED), 1.2 * PASSED);
+    close(report(&mut bound, 900, 30, PASSED), held(0, 130, 0, PASSED));
 }
 
-/// Nine round-trip times without a queue, and X alone counts.
+/// Drains a queue of `queue` milliseconds in vain from `ms` on; returns the time of the end.
+fn drain_in_vain(bound: &mut DelayBound, ms: u64, queue: u64) -> u64 {
+    let mut now = ms;
+    let limit = ms + 60_000;
+    while now < limit && !matches!(bound.state, State::Draining { .. }) {
+        report(bound, now, queue, PASSED);
+        now += 100;
+    }
+    while now < limit && matches!(bound.state, State::Draining { .. }) {
+        report(bound, now, queue, PASSED);
+        now += 100;
+    }
+    now
+}
+
+/// A queue that drainings do not drain is that of others: the first one might be a longer path, the
+/// second one is not. The flow takes back what it had, by a 32nd in a round trip.
 #[test]
-fn the_limit_ends_without_a_queue() {
+fn two_drainings_in_vain_are_others() {
+    let mut bound = bound();
+    let now = drain_in_vain(&mut bound, 500, 200);
+    assert_eq!((bound.least_rtt, bound.patience), (Some(MS(RTT + 200)), FIRST_PATIENCE));
+    let now = drain_in_vain(&mut bound, now, 300);
+    assert!(matches!(bound.state, State::Competing { .. }), "{:?}", bound.state);
+    assert_eq!((bound.least_rtt, bound.patience), (Some(MS(RTT)), FIRST_PATIENCE * 2));
+    close(bound.limit(), PASSED * (1.0 + 1.0 / 32.0));
+    // 400 ms without a queue, and they are gone.
+    let end = (now..now + 60_000).step_by(100).find(|ms| {
+        report(&mut bound, *ms, 10, PASSED);
+        matches!(bound.state, State::Held { .. })
+    });
+    assert_eq!((end, bound.patience), (Some(now + 500), FIRST_PATIENCE));
+}
+
+/// The flow looks again at growing times, up to 20 s, and at half of them if the queue falls.
+#[test]
+fn a_competing_flow_looks_again() {
+    for (falls, times) in [(false, [5, 10, 20, 20]), (true, [5, 10, 20, 20].map(|s| s / 2))] {
+        let mut bound = bound();
+        let now = drain_in_vain(&mut bound, 500, 200);
+        let mut now = drain_in_vain(&mut bound, now, 300);
+        for (queue, seconds) in [300, 340, 380, 420].into_iter().zip(times) {
+            // Queues that differ are those of others.
+            let since = now - 100;
+            report(&mut bound, now, queue + 21, PASSED);
+            let first = (now + 100..now + 60_000).step_by(100).find(|ms| {
+                report(&mut bound, *ms, if falls { queue } else { queue + 1 }, PASSED);
+                matches!(bound.state, State::Draining { .. })
+            });
+            let waited = MS(first.expect("it drains") - since);
+            assert!(
+                waited > Duration::from_secs(seconds) && waited <= Duration::from_secs(seconds) + MS(600),
+                "{waited:?}"
+            );
+            now = drain_in_vain(&mut bound, first.expect("it drains") + 100, queue);
+        }
+    }
+}
+
+/// Drainings that end at one round-trip time: the path is longer, and nobody else is there.
+#[test]
+fn a_longer_path_is_not_taken_for_others() {
+    let mut bound = bound();
+    let now = drain_in_vain(&mut bound, 500, 200);
+    let mut now = drain_in_vain(&mut bound, now, 300);
+    for _ in 0..2 {
+        now = drain_in_vain(&mut bound, now, 305);
+    }
+    assert!(matches!(bound.state, State::Held { .. }), "{:?}", bound.state);
+    assert_eq!(bound.least_rtt, Some(MS(RTT + 305)));
+}
+
+/// A pause ages nothing: the receive rates of before count for two round trips behind it.
+#[test]
+fn a_pause_keeps_what_was_learnt() {
     let mut bound = bound();
     report(&mut bound, 500, 41, PASSED);
-    let first = (600..).step_by(100).find(|ms| report(&mut bound, *ms, 10, PASSED).is_infinite());
-    assert_eq!(first, Some(1500), "more than 800 ms after 600");
-    // A queue in between begins the time anew.
-    report(&mut bound, 1600, 41, PASSED);
-    report(&mut bound, 1700, 10, PASSED);
-    report(&mut bound, 2400, 11, PASSED);
-    let first = (2500..).step_by(100).find(|ms| report(&mut bound, *ms, 0, PASSED).is_infinite());
-    assert_eq!(first, Some(3400));
+    bound.on_sent(at(510), 1000);
+    report(&mut bound, 600, 30, PASSED);
+    bound.on_sent(at(60_000), 1000);
+    let limit = report(&mut bound, 60_200, 20, 5000.0);
+    close(limit, held(20, 120, 0, PASSED));
+    // Nor does it count as time with a queue.
+    for ms in (60_300..69_000).step_by(100) {
+        bound.on_sent(at(ms), 1000);
+        report(&mut bound, ms, 20, PASSED);
+        assert!(matches!(bound.state, State::Held { .. }), "{ms}");
+    }
+}
+
+/// While reports are overdue the limit is halved again and again: after 2(r + D), here 360 ms.
+#[test]
+fn silence_halves_the_limit() {
+    let mut bound = bound();
+    report(&mut bound, 500, 41, PASSED);
+    let limit = report(&mut bound, 600, 0, PASSED);
+    for (ms, part) in [(700, 1.0), (1060, 1.0), (1061, 0.5), (1421, 0.5), (1422, 0.25)] {
+        bound.on_sent(at(ms), 1000);
+        close(bound.limit(), limit.bytes_per_sec() * part);
+    }
+    for ms in (2000..9000).step_by(10) {
+        bound.on_sent(at(ms), 1000);
+    }
+    assert_eq!(bound.limit(), rate(4000.0), "at least the initial rate");
 }
 
 /// A queue of 20 ms that is never gone: after ten seconds it is drained, to measure R_min.
@@ -174,10 +302,10 @@ fn the_limit_ends_without_a_queue() {
 fn the_least_round_trip_is_measured_again() {
     let mut bound = bound();
     report(&mut bound, 500, 41, PASSED);
-    let first = (600..).step_by(100).find(|ms| report(&mut bound, *ms, 20, PASSED) < rate(PASSED));
+    let first = (600..100_000).step_by(100).find(|ms| report(&mut bound, *ms, 20, PASSED) < rate(PASSED));
     assert_eq!(first, Some(10_600));
     report(&mut bound, 10_700, 10, PASSED);
-    let first = (10_800..).step_by(100).find(|ms| report(&mut bound, *ms, 20, PASSED) < rate(PASSED));
+    let first = (10_800..100_000).step_by(100).find(|ms| report(&mut bound, *ms, 20, PASSED) < rate(PASSED));
     assert_eq!(first, Some(20_800));
 }
 
@@ -186,24 +314,25 @@ fn the_least_round_trip_is_measured_again() {
 fn a_late_report_costs_little() {
     let mut bound = bound();
     close(report(&mut bound, 2500, 2000, PASSED), 0.75 * PASSED);
-    close(report(&mut bound, 2600, 0, PASSED), 1.2 * PASSED);
+    close(report(&mut bound, 2600, 0, PASSED), held(0, 100, 0, PASSED));
 }
 
-/// An application that sends little keeps the limit of the time in which it sent much.
+/// An application that sends little keeps the limit of the time in which it sent much, without
+/// growth.
 #[test]
 fn a_data_limited_time_keeps_the_limit() {
     let mut bound = bound();
     report(&mut bound, 500, 41, PASSED);
-    let limit = |bound: &mut DelayBound, ms, coverage| report_of(bound, ms, 20, 5000.0, coverage);
-    close(limit(&mut bound, 600, Coverage::DataLimited), 1.1 * PASSED);
-    close(limit(&mut bound, 5000, Coverage::DataLimited), 1.1 * PASSED);
+    for ms in [600, 5000] {
+        close(report_of_little(&mut bound, ms, 20, 5000.0), PASSED);
+    }
     // What it sent while the bound held it back is no longer little.
     bound.set_pace(rate(1000.0), Some(MS(RTT)));
     for ms in (5000..6000).step_by(100) {
         bound.on_sent(at(ms), 1000);
-        limit(&mut bound, ms + 50, Coverage::DataLimited);
+        report_of_little(&mut bound, ms + 50, 20, 5000.0);
     }
-    close(bound.limit(), 1.1 * 5000.0);
+    close(bound.limit(), held(20, 120, 0, 5000.0));
 }
 
 /// W_init/R is the least limit, and reports without a rate or a round-trip time change nothing.
@@ -218,7 +347,6 @@ fn the_least_limit() {
         rtt: MS(RTT),
         receive_rate: rate(PASSED),
         newest_sent_at: at(700),
-        coverage: Coverage::NotDataLimited,
         initial_rate: rate(4000.0),
     };
     bound.on_report(at(700), without);
@@ -237,7 +365,6 @@ fn a_grain_is_not_a_queue() {
             rtt: MS(RTT),
             receive_rate: rate(PASSED),
             newest_sent_at: at(ms) - sample,
-            coverage: Coverage::NotDataLimited,
             initial_rate: rate(4000.0),
         };
         bound.on_report(at(ms), report);
