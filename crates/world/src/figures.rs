@@ -43,6 +43,9 @@ pub(crate) fn summary(
         rttvar_s: after.rttvar.since(before.rttvar).get(),
         rto_s: after.rto.since(before.rto).get(),
         stopped: after.last_stop,
+        competing_s: after
+            .competed
+            .map(|competed| competed.saturating_sub(before.competed.unwrap_or_default()).as_secs_f64()),
         ..FlowSummary::default()
     }
 }

@@ -159,6 +159,10 @@ pub struct FlowSummary {
     /// out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
+    /// Seconds of the measured time in which a simulated flow with `max_queue_delay` competed with
+    /// others that kept the queue longer than that; left out of flows without the bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub competing_s: Option<f64>,
 }
 
 /// A TFRC flow against the TCPs next to it.

@@ -111,6 +111,8 @@ pub(crate) struct Progress {
     pub(crate) stopped: Option<Trip>,
     /// Its last stop, also if it is over.
     pub(crate) last_stop: Option<Stop>,
+    /// Time for which a flow with a bound on the queueing delay has competed with others.
+    pub(crate) competed: Option<Duration>,
 }
 
 impl Progress {

@@ -410,6 +410,13 @@ impl Sender {
         }
     }
 
+    /// The time up to `now` for which the flow has competed with others that keep the queue longer
+    /// than [`Settings::max_queue_delay`], which does not limit it then; zero without a bound.
+    #[must_use]
+    pub fn competed(&self, now: Instant) -> Duration {
+        self.delay.as_ref().map_or(Duration::ZERO, |delay| delay.competed(now))
+    }
+
     /// The configuration that the sender was made with, with the cap and the path's segment size of
     /// now.
     #[must_use]

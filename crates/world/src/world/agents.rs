@@ -3,7 +3,7 @@
 //! A flow is two agents. A kind of flow has its function in `Attaching` and its line in `bytes`
 //! and `progress`.
 
-use tfrc::config::ClockGrain;
+use tfrc::config::{ClockGrain, QueueDelay};
 use tfrc::guard::Stopped;
 use tfrc_sim::tcp::Settings;
 use tfrc_sim::trace::Tracing;
@@ -12,7 +12,7 @@ use tfrc_sim::traffic::{
     Traffic, WebClient, WebServer, WebSetup,
 };
 use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
-use tfrc_units::{Duration, Rate};
+use tfrc_units::{Duration, Instant, Rate};
 
 use crate::agent::{
     Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, LateAgent, OwnReceiver, OwnSender, START,
@@ -308,11 +308,14 @@ pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
             p: Some(receiver.machine().loss_event_rate().get()),
             stopped: sender.machine().stopped().map(|stopped| stopped.trip),
             last_stop: sender.last_stop().map(stop),
+            competed: competed(sender.machine(), engine.now()),
             ..Progress::default()
         },
-        (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
-            Progress { dropped: Some(dropped(engine, ends.sender)), ..dccp(sender, receiver) }
-        }
+        (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => Progress {
+            dropped: Some(dropped(engine, ends.sender)),
+            competed: sender.connection().and_then(|c| competed(c.rate_sender(), engine.now())),
+            ..dccp(sender, receiver)
+        },
         (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
             let losses = FlowLosses { events: sender.loss_events(), packets: sender.sent_packets() };
             Progress {
@@ -345,6 +348,12 @@ pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
 /// Packets that this end has sent and links have dropped.
 fn dropped(engine: &Engine<Host>, end: AgentId) -> u64 {
     engine.address(end).map_or(0, |address| engine.dropped_from(address).packets)
+}
+
+/// The time of competition of a sender with a bound on the queueing delay.
+fn competed(sender: &tfrc::Sender, now: Instant) -> Option<Duration> {
+    let bound = sender.config().settings().max_queue_delay;
+    (bound != QueueDelay::Unlimited).then(|| sender.competed(now))
 }
 
 fn stop(stopped: Stopped) -> Stop {

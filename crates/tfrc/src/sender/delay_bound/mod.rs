@@ -18,9 +18,6 @@ use crate::config::{BurstCredit, QueueDelay};
 /// The most that the limit grows in a round-trip time: fast enough to take freed capacity within
 /// seconds.
 const GAIN: f64 = 0.25;
-/// Growth in a round-trip time next to others that fill the queue: slow enough that the queue is
-/// seen to be gone when they leave, as the rate of the equation follows a short round trip at once.
-const REGAIN: f64 = 1.0 / 32.0;
 /// Part of the receive rate that is sent while a queue drains: a queue of q is gone after
 /// q/(1 − 3/4) = 4q.
 const DRAIN: f64 = 0.75;
@@ -31,8 +28,12 @@ const SLOWER: f64 = 0.625;
 /// The queue counts as gone below this part of the bound: round-trip times vary by themselves. A
 /// burst is no more than that either.
 const GONE: u64 = 8;
-/// Competing ends after this many round-trip times without a queue.
+/// Competing ends after this many round-trip times without a queue: that of a TCP which has halved
+/// its window may be gone for one or two.
 const FREE: u64 = 4;
+/// A queue that others fill falls when it is shorter than its longest by this part of the bound, and
+/// rises when it is longer than its shortest by as much: twice the noise of [`GONE`].
+const TURN: u64 = 4;
 /// The longest time for which R_min is believed while the queue is never gone: as long as a path
 /// usually keeps its length, and so long that emptying the queue costs 1 % of the rate or less.
 const BELIEVED: Duration = Duration::from_secs(10);
@@ -68,7 +69,7 @@ pub(crate) struct DelayReport {
     pub(crate) receive_rate: Rate,
     /// When the newest packet reported was sent.
     pub(crate) newest_sent_at: Instant,
-    /// W_init/R (RFC 5348 §4.2), the least limit.
+    /// W_init/R (RFC 5348 §4.2), the least limit unless the queue drains.
     pub(crate) initial_rate: Rate,
 }
 
@@ -97,6 +98,8 @@ pub(crate) struct DelayBound {
     /// The newest sample, and W_init/R with it.
     newest: (Duration, Rate),
     last_sent: Instant,
+    /// Time spent in competing, up to the beginning of the present one.
+    competed: Duration,
     /// Since then a report is waited for.
     waiting_since: Option<Instant>,
 }
@@ -110,7 +113,7 @@ pub(crate) struct DelayBound {
 /// | [`State::Free`] | at the beginning | nothing: X alone counts |
 /// | [`State::Held`] | once there is a queue; when it was drained | the time without a queue |
 /// | [`State::Draining`] | when the queue is too long, or R_min too old | the time by which a queue of this flow is gone |
-/// | [`State::Competing`] | when draining has not drained twice | the time until the next draining |
+/// | [`State::Competing`] | when draining has not drained twice | its beginning, the last turn of the queue, and X_recv there if the queue falls |
 #[derive(Debug, Clone, Copy)]
 enum State {
     /// There was no queue yet.
@@ -137,11 +140,13 @@ enum State {
         /// The receive rates before.
         before: Rate,
     },
-    /// Others keep the queue full: the flow takes back what it had.
+    /// Others keep the queue full: X counts, but the flow does not fill a queue that falls.
     Competing {
         since: Instant,
-        /// The longest queueing delay since then.
-        longest: Duration,
+        /// The longest queueing delay while it rises, or the shortest while it falls.
+        turn: Duration,
+        /// X_recv when the queue began to fall, while it falls.
+        falls: Option<Rate>,
         /// The beginning of the time without a queue.
         empty_since: Option<Instant>,
     },
@@ -164,6 +169,7 @@ impl DelayBound {
             floor: (Duration::ZERO, 0),
             newest: (Duration::ZERO, Rate::ZERO),
             last_sent: Instant::ZERO,
+            competed: Duration::ZERO,
             waiting_since: None,
         })
     }
@@ -171,6 +177,14 @@ impl DelayBound {
     /// The highest rate that the bound allows.
     pub(crate) const fn limit(&self) -> Rate {
         self.limit
+    }
+
+    /// The time for which the flow has competed up to now.
+    pub(crate) fn competed(&self, now: Instant) -> Duration {
+        match self.state {
+            State::Competing { since, .. } => self.competed + now.saturating_since(since),
+            _ => self.competed,
+        }
     }
 
     /// The earliest time for the next packet.
@@ -235,13 +249,17 @@ impl DelayBound {
         self.newest = (sample, report.initial_rate);
         self.step(now, &report, sample, sample.saturating_sub(least_rtt + grain), fell);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
-        self.limit = self
-            .rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), coverage)
-            .max(report.initial_rate);
+        let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), coverage);
+        self.limit = match self.state {
+            // Several flows at their least rate would keep the queue that they want to see gone.
+            State::Draining { .. } => limit,
+            _ => limit.max(report.initial_rate),
+        };
     }
 
     /// The next state, by the queueing delay. `fell`: the round trip is shorter than ever.
     fn step(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration, fell: bool) {
+        let competed = self.competed(now);
         let DelayReport { receive_rate, .. } = *report;
         let (most, gone) = (self.most, queue <= self.most / GONE);
         match &mut self.state {
@@ -281,34 +299,43 @@ impl DelayBound {
                     self.not_drained(now, floor, before);
                 }
             }
-            State::Competing { since, longest, empty_since } => {
+            State::Competing { since, turn, falls, empty_since } => {
+                let noise = most / TURN;
+                match falls {
+                    Some(_) if queue > *turn + noise => (*turn, *falls) = (queue, None),
+                    Some(_) => *turn = (*turn).min(queue),
+                    None if queue + noise < *turn => (*turn, *falls) = (queue, Some(receive_rate)),
+                    None => *turn = (*turn).max(queue),
+                }
                 if gone {
                     let empty_since = *empty_since.get_or_insert(now);
-                    if now.saturating_since(empty_since) > sample * FREE {
-                        self.patience = (self.patience / 2).max(FIRST_PATIENCE);
-                        self.hold(now);
+                    if now.saturating_since(empty_since) <= sample * FREE {
+                        return;
                     }
-                    return;
-                }
-                *empty_since = None;
-                *longest = (*longest).max(queue);
-                let competed = now.saturating_since(*since);
-                let falls = queue + most / 4 < *longest;
-                if competed > self.patience || falls && competed > self.patience / 2 {
+                    self.patience = (self.patience / 2).max(FIRST_PATIENCE);
+                    self.hold(now);
+                } else {
+                    *empty_since = None;
+                    if now.saturating_since(*since) <= self.patience {
+                        return;
+                    }
                     self.drain(now, report, sample, queue);
                 }
+                self.competed = competed;
             }
         }
     }
 
-    /// A queue of this flow would be gone. The path is longer now, or others fill the queue.
+    /// A queue of this flow would be gone. The path is longer now, or others keep the queue above
+    /// the bound.
     fn not_drained(&mut self, now: Instant, floor: Duration, before: Rate) {
         let (last, times) = self.floor;
         let apart = floor.max(last).saturating_sub(floor.min(last));
         let times = if apart <= self.most / GONE { times + 1 } else { 1 };
         self.floor = (floor, times);
-        let others = self.former.is_some() || self.patience > FIRST_PATIENCE;
-        if others && times < ALIKE {
+        let least = self.former.map(|(least, _)| least).or(self.least_rtt).unwrap_or(floor);
+        let again = self.former.is_some() || self.patience > FIRST_PATIENCE;
+        if again && times < ALIKE && floor.saturating_sub(least) > self.most {
             self.compete(now, before);
             return;
         }
@@ -328,7 +355,7 @@ impl DelayBound {
         self.passed.replace(now, passed);
         self.pacing = self.pacing.with_credit(self.credit);
         self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
-        self.state = State::Competing { since: now, longest: Duration::ZERO, empty_since: None };
+        self.state = State::Competing { since: now, turn: Duration::ZERO, falls: None, empty_since: None };
     }
 
     fn hold(&mut self, now: Instant) {
@@ -352,7 +379,7 @@ impl DelayBound {
     fn rate(&self, now: Instant, queue: Duration, sample: Duration, coverage: Coverage) -> Rate {
         match self.state {
             State::Free => Rate::INFINITY,
-            State::Competing { .. } => self.passed.maximum() * (1.0 + REGAIN),
+            State::Competing { falls, .. } => falls.unwrap_or(Rate::INFINITY),
             State::Draining { passed, .. } => passed * DRAIN,
             State::Held { empty_since, .. } => {
                 let passed = self.passed.maximum().bytes_per_sec();

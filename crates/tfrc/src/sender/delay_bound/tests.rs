@@ -206,48 +206,92 @@ fn drain_in_vain(bound: &mut DelayBound, ms: u64, queue: u64) -> u64 {
     now
 }
 
-/// A queue that drainings do not drain is that of others: the first one might be a longer path, the
-/// second one is not. The flow takes back what it had, by a 32nd in a round trip.
-#[test]
-fn two_drainings_in_vain_are_others() {
+/// A bound whose flow competes from the returned time on, in milliseconds, next to others that keep
+/// 300 ms of queue.
+fn competing() -> (DelayBound, u64) {
     let mut bound = bound();
     let now = drain_in_vain(&mut bound, 500, 200);
     assert_eq!((bound.least_rtt, bound.patience), (Some(MS(RTT + 200)), FIRST_PATIENCE));
     let now = drain_in_vain(&mut bound, now, 300);
     assert!(matches!(bound.state, State::Competing { .. }), "{:?}", bound.state);
-    assert_eq!((bound.least_rtt, bound.patience), (Some(MS(RTT)), FIRST_PATIENCE * 2));
-    close(bound.limit(), PASSED * (1.0 + 1.0 / 32.0));
-    // 400 ms without a queue, and they are gone.
-    let end = (now..now + 60_000).step_by(100).find(|ms| {
-        report(&mut bound, *ms, 10, PASSED);
-        matches!(bound.state, State::Held { .. })
-    });
-    assert_eq!((end, bound.patience), (Some(now + 500), FIRST_PATIENCE));
+    (bound, now)
 }
 
-/// The flow looks again at growing times, up to 20 s, and at half of them if the queue falls.
+/// A queue that drainings do not drain is that of others: the first one might be a longer path, the
+/// second one is not. The flow takes what X allows, until the queue is gone.
+#[test]
+fn two_drainings_in_vain_are_others() {
+    let (mut bound, now) = competing();
+    assert_eq!((bound.least_rtt, bound.patience), (Some(MS(RTT)), FIRST_PATIENCE * 2));
+    assert!(bound.limit().is_infinite());
+    // 440 ms without a queue, four round trips, and they are gone.
+    for (ms, queue) in [(100, 10), (200, 11), (300, 10), (740, 10)] {
+        report(&mut bound, now + ms, queue, PASSED);
+        assert!(matches!(bound.state, State::Competing { .. }), "{ms}");
+    }
+    close(report(&mut bound, now + 741, 10, PASSED), held(10, 110, 0, PASSED));
+    assert_eq!(bound.patience, FIRST_PATIENCE);
+    // It began with the last report of the second draining.
+    assert_eq!((bound.competed(at(now)), bound.competed(at(now + 60_000))), (MS(841), MS(841)));
+}
+
+/// Next to others the limit is X_recv from the moment when the queue falls by D/4, here 20 ms, until
+/// it rises by as much.
+#[test]
+fn a_queue_that_falls_is_not_filled() {
+    let (mut bound, now) = competing();
+    for (i, (queue, receive_rate, limit)) in [
+        (320, 1.0, None),
+        (300, 2.0, None),
+        (299, 3.0, Some(3.0)),
+        (200, 4.0, Some(3.0)),
+        (220, 5.0, Some(3.0)),
+        (150, 6.0, Some(3.0)),
+        (170, 7.0, Some(3.0)),
+        (171, 8.0, None),
+        (151, 9.0, None),
+        (150, 10.0, Some(10.0)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ms = now + 100 * u64::try_from(i).expect("few");
+        let found = report(&mut bound, ms, queue, receive_rate * PASSED);
+        assert_eq!(found, limit.map_or(Rate::INFINITY, |limit| rate(limit * PASSED)), "{queue}");
+    }
+}
+
+/// The flow looks again at growing times, up to 20 s.
 #[test]
 fn a_competing_flow_looks_again() {
-    for (falls, times) in [(false, [5, 10, 20, 20]), (true, [5, 10, 20, 20].map(|s| s / 2))] {
-        let mut bound = bound();
-        let now = drain_in_vain(&mut bound, 500, 200);
-        let mut now = drain_in_vain(&mut bound, now, 300);
-        for (queue, seconds) in [300, 340, 380, 420].into_iter().zip(times) {
-            // Queues that differ are those of others.
-            let since = now - 100;
-            report(&mut bound, now, queue + 21, PASSED);
-            let first = (now + 100..now + 60_000).step_by(100).find(|ms| {
-                report(&mut bound, *ms, if falls { queue } else { queue + 1 }, PASSED);
-                matches!(bound.state, State::Draining { .. })
-            });
-            let waited = MS(first.expect("it drains") - since);
-            assert!(
-                waited > Duration::from_secs(seconds) && waited <= Duration::from_secs(seconds) + MS(600),
-                "{waited:?}"
-            );
-            now = drain_in_vain(&mut bound, first.expect("it drains") + 100, queue);
-        }
+    let (mut bound, mut now) = competing();
+    for (queue, seconds) in [300, 340, 380, 420].into_iter().zip([5, 10, 20, 20]) {
+        // Queues that differ are those of others.
+        let since = now - 100;
+        let first = (now..now + 60_000).step_by(100).find(|ms| {
+            report(&mut bound, *ms, queue, PASSED);
+            matches!(bound.state, State::Draining { .. })
+        });
+        let waited = MS(first.expect("it drains") - since);
+        assert!(
+            waited > Duration::from_secs(seconds) && waited <= Duration::from_secs(seconds) + MS(600),
+            "{waited:?}"
+        );
+        now = drain_in_vain(&mut bound, first.expect("it drains") + 100, queue);
     }
+}
+
+/// A queue that others hold below the bound, and that drainings do not drain, is theirs to keep: the
+/// flow does not compete.
+#[test]
+fn a_queue_below_the_bound_is_no_reason_to_compete() {
+    let mut bound = bound();
+    report(&mut bound, 500, 41, PASSED);
+    let now = drain_in_vain(&mut bound, 600, 30);
+    assert_eq!(bound.least_rtt, Some(MS(RTT + 30)));
+    drain_in_vain(&mut bound, now, 80);
+    assert_eq!(bound.least_rtt, Some(MS(RTT + 80)));
+    assert!(matches!(bound.state, State::Held { .. }), "{:?}", bound.state);
 }
 
 /// Drainings that end at one round-trip time: the path is longer, and nobody else is there.
@@ -335,21 +379,25 @@ fn a_data_limited_time_keeps_the_limit() {
     close(bound.limit(), held(20, 120, 0, 5000.0));
 }
 
-/// W_init/R is the least limit, and reports without a rate or a round-trip time change nothing.
+/// W_init/R is the least limit, but for a queue that drains; reports without a rate or a round-trip
+/// time change nothing.
 #[test]
 fn the_least_limit() {
     let mut bound = bound();
-    close(report(&mut bound, 500, 100, 1000.0), 4000.0);
-    assert_eq!(report(&mut bound, 600, 0, 0.0), rate(4000.0));
+    for ms in [500, 600, 700] {
+        close(report(&mut bound, ms, 81, 1000.0), 750.0);
+    }
+    close(report(&mut bound, 800, 10, 1000.0), 4000.0);
+    assert_eq!(report(&mut bound, 850, 0, 0.0), rate(4000.0));
     let without = DelayReport {
         sample: None,
         grain: Duration::ZERO,
         rtt: MS(RTT),
         receive_rate: rate(PASSED),
-        newest_sent_at: at(700),
+        newest_sent_at: at(900),
         initial_rate: rate(4000.0),
     };
-    bound.on_report(at(700), without);
+    bound.on_report(at(900), without);
     assert_eq!((bound.limit(), bound.least_rtt), (rate(4000.0), Some(MS(RTT))));
 }
 
@@ -460,6 +508,27 @@ fn packets_leave_at_the_limit() {
     sender.on_sent(first, 1000);
     let SendDecision::At(second) = sender.next_send(first) else { panic!("it waits") };
     assert_eq!(second.saturating_since(first), rate(37_500.0).time_for(1000.0));
+}
+
+/// The nofeedback timer follows X, also while the bound lets less than two packets in R pass
+/// (RFC 5348 §4.3 step 6).
+#[test]
+fn the_nofeedback_timer_follows_x() {
+    let [with, without] = [QueueDelay::AtMost(MOST), QueueDelay::Unlimited].map(|max_queue_delay| {
+        let settings = Settings { max_queue_delay, ..Settings::default() };
+        let mut sender = Sender::new(&settings.validate().expect("sound"));
+        sender.on_sent(at(0), 1000);
+        for (ms, ago) in [(100, 100), (200, 100), (300, 100), (400, 100), (1000, 300)] {
+            let (elapsed, receive_rate, losses) = (0, 1000.0, LossReport::NoNewLoss);
+            put(
+                &mut sender,
+                at(ms),
+                Input::Report { ago: ago * 1000, elapsed, receive_rate, p: 0.0001, losses },
+            );
+        }
+        (sender.allowed_rate(), sender.poll_timeout())
+    });
+    assert_eq!((with.0, with.1), (rate(750.0), without.1));
 }
 
 /// A guarantee is kept whatever the queue.
