@@ -1,4 +1,4 @@
-//! `cargo run -p tfrc-lab --example delay_grid`: the bound on the queueing delay over networks that
+//! `cargo run -p tfrc-world --example delay_grid`: the bound on the queueing delay over networks that
 //! nobody tuned it on, for `docs/models/delay-bound.md`. One core, about half an hour.
 //!
 //! Cells, their seeds and the bars were fixed before the first run.
@@ -7,9 +7,9 @@
 
 use std::fmt::Write as _;
 
-use tfrc_lab::Run;
-use tfrc_lab::recording::{Keep, LOOK, Looks, PacketDelays};
-use tfrc_lab::statistics::quantile;
+use tfrc_world::Run;
+use tfrc_world::recording::{Keep, LOOK, Looks, PacketDelays};
+use tfrc_world::statistics::quantile;
 use tfrc_scenario::Scenario;
 
 /// Cells are drawn by the hash of this text and of their names.
