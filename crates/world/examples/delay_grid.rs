@@ -7,10 +7,10 @@
 
 use std::fmt::Write as _;
 
+use tfrc_scenario::Scenario;
 use tfrc_world::Run;
 use tfrc_world::recording::{Keep, LOOK, Looks, PacketDelays};
 use tfrc_world::statistics::quantile;
-use tfrc_scenario::Scenario;
 
 /// Cells are drawn by the hash of this text and of their names.
 const DRAW: &str = "delay bound, fresh grid, 27 November";
