@@ -13,12 +13,12 @@ use tfrc_sim::packet::{FlowId, Outgoing, Precedence};
 use tfrc_sim::{Address, Engine, LinkId, NoAgent, NodeId};
 use tfrc_units::{Duration, Ecn, Instant, saturating};
 
+use crate::SandboxError;
 use crate::capture::LinkCapture;
 use crate::fidelity::{Fidelity, FidelityMeter};
 use crate::ip::{ETHERNET, IpHeader, set_ecn};
 use crate::space::Wire;
 use crate::system::{self, FrameBatch};
-use crate::{SandboxError, WireKind};
 
 /// An engine whose packets are real ones.
 pub type WireEngine = Engine<NoAgent<WirePacket>>;
@@ -26,7 +26,7 @@ pub type WireEngine = Engine<NoAgent<WirePacket>>;
 /// A real packet on its way through the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WirePacket {
-    /// The Ethernet frame, or the IP packet of a TUN interface.
+    /// The Ethernet frame.
     bytes: Box<[u8]>,
     /// Time between its arrival and its entry into the network.
     late: Duration,
@@ -92,13 +92,9 @@ pub(crate) struct Bridge {
     /// Places in `flows` and `traffic`.
     places: BTreeMap<FlowId, usize>,
     traffic: Vec<FlowTraffic>,
-    /// Bytes before the IP packet on the wires.
-    skip: usize,
     meter: FidelityMeter,
     /// Time that a full packet takes over each link without a queue.
     times: BTreeMap<LinkId, Duration>,
-    /// All wires were looked at then, and those without packets were empty.
-    looked: Instant,
     capture: LinkCapture,
     batch: Option<FrameBatch>,
 }
@@ -113,7 +109,6 @@ impl Bridge {
     /// `places` are the nodes with their addresses and wires; `rates` the links of constant rate.
     pub(crate) fn new(
         mut engine: WireEngine,
-        kind: WireKind,
         places: Vec<(NodeId, Ipv4Addr, Wire)>,
         flows: Vec<FlowPath>,
         hosts: &BTreeMap<NodeId, NodeId>,
@@ -157,13 +152,8 @@ impl Bridge {
             traffic: vec![FlowTraffic::default(); flows.len()],
             places: flows.iter().enumerate().map(|(place, path)| (path.flow, place)).collect(),
             flows,
-            skip: match kind {
-                WireKind::Veth => ETHERNET,
-                WireKind::Tun => 0,
-            },
             meter: FidelityMeter::new(rates),
             times: BTreeMap::new(),
-            looked: Instant::ZERO,
             capture,
             batch: Some(FrameBatch::new()),
         })
@@ -188,16 +178,12 @@ impl Bridge {
             LinkCapture::begin(&mut self.engine);
         }
         let mut look = Instant::ZERO;
-        let longest_sleep = match self.wires.iter().any(|wire| wire.kind == WireKind::Tun) {
-            true => LONGEST_TUN_SLEEP,
-            false => LONGEST_SLEEP,
-        };
         while !stop.load(Ordering::Acquire) {
             let due = self
                 .engine
                 .poll_timeout()
                 .map_or(look, |event| event.min(look))
-                .min(clock.now() + longest_sleep);
+                .min(clock.now() + LONGEST_SLEEP);
             let came = self.wait(clock, due)?;
             let now = clock.now();
             if came.is_empty() && now >= due {
@@ -207,9 +193,7 @@ impl Bridge {
                 self.engine.run_until(look);
                 self.emit(clock)?;
                 for wire in &self.wires {
-                    if wire.kind == WireKind::Veth {
-                        self.meter.own_drops += u64::from(system::lost_frames(wire.fd.as_fd())?);
-                    }
+                    self.meter.own_drops += u64::from(system::lost_frames(wire.fd.as_fd())?);
                 }
                 observer.look(look, &self.engine, &self.traffic);
                 look += observer.step();
@@ -217,7 +201,6 @@ impl Bridge {
             for wire in came {
                 self.take_in(wire, clock)?;
             }
-            self.looked = now;
             self.engine.run_until(clock.now());
             self.emit(clock)?;
         }
@@ -266,32 +249,14 @@ impl Bridge {
     fn take_in(&mut self, number: usize, clock: Clock) -> io::Result<()> {
         let Some(wire) = self.wires.get(number) else { return Ok(()) };
         let Some(mut batch) = self.batch.take() else { return Ok(()) };
-        match wire.kind {
-            WireKind::Veth => {
-                let count = batch.receive(wire.fd.as_fd())?;
-                let now = clock.now();
-                let real = real_time_ns();
-                for (arrived, frame) in batch.frames(count) {
-                    let ago = arrived.map_or(0, |at| real.saturating_sub(at)).min(OLDEST.as_nanos());
-                    let at = Instant::from_nanos(now.as_nanos().saturating_sub(ago));
-                    let late = self.engine.now().saturating_since(at);
-                    self.inject(at, late, number, frame);
-                }
-            }
-            WireKind::Tun => {
-                let mut packets: Vec<Box<[u8]>> = Vec::new();
-                while let Some(count) = batch.read_one(wire.fd.as_fd())? {
-                    packets.push(batch.first(count).into());
-                    if packets.len() == TUN_BATCH {
-                        break;
-                    }
-                }
-                let now = clock.now();
-                // These packets have no time stamp: they may have come at any time since the wires
-                // were looked at last. What is longer than an ordinary sleep is taken for lateness.
-                let late = now.saturating_since(self.looked).saturating_sub(LONGEST_TUN_SLEEP);
-                packets.iter().for_each(|packet| self.inject(now, late, number, packet));
-            }
+        let count = batch.receive(wire.fd.as_fd())?;
+        let now = clock.now();
+        let real = real_time_ns();
+        for (arrived, frame) in batch.frames(count) {
+            let ago = arrived.map_or(0, |at| real.saturating_sub(at)).min(OLDEST.as_nanos());
+            let at = Instant::from_nanos(now.as_nanos().saturating_sub(ago));
+            let late = self.engine.now().saturating_since(at);
+            self.inject(at, late, number, frame);
         }
         self.batch = Some(batch);
         Ok(())
@@ -300,8 +265,7 @@ impl Bridge {
     /// Sends a packet that came by a wire into the network at the time of its arrival; `late` is
     /// how much later it is taken in.
     fn inject(&mut self, at: Instant, late: Duration, wire: usize, frame: &[u8]) {
-        let skip = self.skip;
-        let Some(header) = frame.get(skip..).and_then(IpHeader::read) else { return };
+        let Some(header) = frame.get(ETHERNET..).and_then(IpHeader::read) else { return };
         let Some(&to_wire) = self.nodes.get(&header.destination) else { return };
         if self.engine.in_flight() >= MOST_PACKETS {
             self.meter.own_drops += 1;
@@ -334,7 +298,7 @@ impl Bridge {
             target.copy_from_slice(&wire.hardware);
         }
         if !self.capture.is_empty() {
-            self.capture.entered(bytes.get(skip..).unwrap_or_default());
+            self.capture.entered(bytes.get(ETHERNET..).unwrap_or_default());
         }
         let payload = WirePacket { bytes, late };
         let (size, ecn) = (header.length, header.ecn);
@@ -352,7 +316,7 @@ impl Bridge {
             while let Some(delivery) = self.engine.poll_delivery(gateway) {
                 let header = delivery.packet.header;
                 let WirePacket { mut bytes, late } = delivery.packet.payload;
-                if let Some(packet) = bytes.get_mut(self.skip..) {
+                if let Some(packet) = bytes.get_mut(ETHERNET..) {
                     mark(packet, header.ecn);
                 }
                 if let Some(traffic) = self.delivered(header.flow, header.dst) {
@@ -387,21 +351,18 @@ impl Bridge {
         let Some(wire) = self.wires.get(number) else { return Ok(()) };
         let (mut frames, times): (Vec<Box<[u8]>>, Vec<_>) =
             leaving.into_iter().map(|one| (one.bytes, (one.due, one.late, one.from, one.to))).unzip();
-        let sent = match wire.kind {
-            WireKind::Veth => match system::send_frames(wire.fd.as_fd(), &mut frames) {
-                Ok(sent) => sent,
-                // The interface's memory is used up; the rest of the batch is lost.
-                Err(error) if is_passing(&error) => 0,
-                Err(error) => return Err(error),
-            },
-            WireKind::Tun => frames.iter().filter(|frame| rustix::io::write(&wire.fd, frame).is_ok()).count(),
+        let sent = match system::send_frames(wire.fd.as_fd(), &mut frames) {
+            Ok(sent) => sent,
+            // The interface's memory is used up; the rest of the batch is lost.
+            Err(error) if is_passing(&error) => 0,
+            Err(error) => return Err(error),
         };
         self.meter.own_drops += saturating::<u64>(frames.len() - sent);
         let real = clock.now();
         for ((due, late, from, to), frame) in times.into_iter().zip(&frames) {
             let engine = &self.engine;
             let route = self.routes.entry((from, to)).or_insert_with(|| engine.route(from.node(), to.node()));
-            self.meter.left(route, saturating::<u32>(frame.len() - self.skip), due, real, late);
+            self.meter.left(route, saturating::<u32>(frame.len() - ETHERNET), due, real, late);
         }
         Ok(())
     }
@@ -418,10 +379,6 @@ struct Leaving {
 
 /// The engine looks at the clock and at its orders at least so often.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// The longest sleep with TUN interfaces, whose packets bear no time of arrival.
-const LONGEST_TUN_SLEEP: Duration = Duration::from_micros(500);
-/// Packets read from a TUN interface at once.
-const TUN_BATCH: usize = 64;
 /// Older arrival times are ignored.
 const OLDEST: Duration = Duration::from_millis(100);
 

@@ -18,17 +18,6 @@ use crate::space::{NodeSpace, Priority, await_running, wire};
 use crate::starvation::{KernelThreads, StarvationMeter, WaitingThread};
 use crate::{Fidelity, SandboxError};
 
-/// How a node's namespace is joined to the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WireKind {
-    /// A pair of virtual Ethernet interfaces, with a packet socket at the engine's end. It needs no
-    /// more than the namespaces themselves.
-    #[default]
-    Veth,
-    /// A TUN interface, where `/dev/net/tun` may be opened.
-    Tun,
-}
-
 /// A network to be emulated.
 #[derive(Debug)]
 pub struct Plan<'a> {
@@ -42,8 +31,6 @@ pub struct Plan<'a> {
     pub flows: Vec<FlowPath>,
     /// The node at which the processes of a flow's host run, for hosts that have no namespace.
     pub hosts: BTreeMap<NodeId, NodeId>,
-    /// How the nodes are joined to the engine.
-    pub wire: WireKind,
     /// Links whose packets are captured.
     pub capture: LinkCapture,
     /// The place of what runs at the nodes.
@@ -83,7 +70,7 @@ impl Emulation {
         for ((name, node), number) in plan.nodes.iter().zip(1u8..) {
             let address = Ipv4Addr::new(10, 77, 0, number);
             let space = NodeSpace::new(name, address, plan.priority)?;
-            places.push((*node, address, wire(&space, number, plan.wire)?));
+            places.push((*node, address, wire(&space, number)?));
             nodes.push(space);
         }
         for node in &nodes {
@@ -102,8 +89,7 @@ impl Emulation {
         network.keep_flow_counts();
         let mut engine = network.build::<NoAgent<_>>(plan.seed);
         engine.keep_drops();
-        let bridge =
-            Bridge::new(engine, plan.wire, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
+        let bridge = Bridge::new(engine, places, plan.flows, &plan.hosts, rates.into_iter(), plan.capture)?;
         Ok(Self { nodes, bridge: bridge.with_times(times), kernel: plan.kernel })
     }
 

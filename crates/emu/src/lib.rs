@@ -38,7 +38,7 @@ pub use bridge::{FlowEnd, FlowPath, FlowTraffic, Observer, WireEngine, WirePacke
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use capture::LinkCapture;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
-pub use emulation::{Emulation, MOST_NODES, Plan, RunningEmulation, WireKind};
+pub use emulation::{Emulation, MOST_NODES, Plan, RunningEmulation};
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use fidelity::Fidelity;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]

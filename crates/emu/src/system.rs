@@ -83,26 +83,6 @@ pub(crate) fn run_first(place: First) -> bool {
 /// Longest time that a thread before all others runs without a wait, microseconds.
 const LONGEST_RUN: u64 = 2_000_000;
 
-/// Opens a TUN interface of the network namespace of the calling thread: whole IP packets, nothing
-/// before them. The interface is gone when the descriptor is closed.
-///
-/// # Errors
-/// The system's error: `/dev/net/tun` may be missing or not for everybody.
-pub(crate) fn open_tun(name: &str) -> io::Result<OwnedFd> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let device = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open("/dev/net/tun")?;
-    let mut request = interface_request(name)?;
-    let flags = libc::IFF_TUN | libc::IFF_NO_PI;
-    request.ifr_ifru.ifru_flags = saturating::<libc::c_short>(flags);
-    // SAFETY: the request lives until the call returns; the kernel writes a name into it.
-    checked(unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF, from_mut(&mut request)) })?;
-    Ok(device.into())
-}
-
 /// Turns the checksum and segmentation offloads of an interface off, so that every packet on it is
 /// whole and has its checksum.
 ///
@@ -224,23 +204,6 @@ impl FrameBatch {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             Err(error) => Err(error),
         }
-    }
-
-    /// Reads one packet of a TUN interface; its length, or `None` if none waits.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub(crate) fn read_one(&mut self, tun: BorrowedFd<'_>) -> io::Result<Option<usize>> {
-        match rustix::io::read(tun, self.bytes.as_mut_slice()) {
-            Ok(length) => Ok(Some(length)),
-            Err(rustix::io::Errno::AGAIN) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The packet that the last call of [`FrameBatch::read_one`] has read.
-    pub(crate) fn first(&self, length: usize) -> &[u8] {
-        self.bytes.get(..length).unwrap_or_default()
     }
 
     /// The frames of the last call that returned this count, each with the time of its arrival by

@@ -153,35 +153,28 @@ fn many_jobs(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// An emulation whose process gets the processor half of the time, on both wires.
+/// An emulation whose process gets the processor half of the time.
 fn emu_stopped(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     if bench.place == Ground::Machine {
         return Ok(CaseRow::skipped("the engine's process is found in namespaces of the run"));
     }
     let mut row = CaseRow::new("`emu --at`, `ping` each 10 ms, the engine stopped for 30 of every 60 ms");
     let scenario = write(&directory.join("s.toml"), NETWORK)?;
-    for wire in ["veth", "tun"] {
-        if wire == "tun" && !Path::new("/dev/net/tun").exists() {
-            row.saw("tun: not here");
-            continue;
-        }
-        let ping = "exec ping -q -i 0.01 -c 200 far >/dev/null";
-        let arguments = ["emu", &scenario, "--wire", wire, "--at", "near", ping];
-        let mut program = bench.run(directory, wire, &arguments)?;
-        thread::sleep(Duration::from_millis(500));
-        let engine = children(program.id()).ok_or("the engine's process is not found")?;
-        let begin = Instant::now();
-        while program.runs() && begin.elapsed() < Duration::from_secs(6) {
-            let _ = namespace::run("kill", &["-STOP", &engine]);
-            thread::sleep(Duration::from_millis(30));
-            let _ = namespace::run("kill", &["-CONT", &engine]);
-            thread::sleep(Duration::from_millis(30));
-        }
-        let end = program.end(SOON);
-        row.saw(format!("{wire}: {}, “{}”", end.how, end.last));
-        row.bar(end.is(3), format!("{wire}: exit 3"));
-        row.bar(program.errors().contains("outside of the limits"), format!("{wire}: it says so"));
+    let ping = "exec ping -q -i 0.01 -c 200 far >/dev/null";
+    let mut program = bench.run(directory, "stopped", &["emu", &scenario, "--at", "near", ping])?;
+    thread::sleep(Duration::from_millis(500));
+    let engine = children(program.id()).ok_or("the engine's process is not found")?;
+    let begin = Instant::now();
+    while program.runs() && begin.elapsed() < Duration::from_secs(6) {
+        let _ = namespace::run("kill", &["-STOP", &engine]);
+        thread::sleep(Duration::from_millis(30));
+        let _ = namespace::run("kill", &["-CONT", &engine]);
+        thread::sleep(Duration::from_millis(30));
     }
+    let end = program.end(SOON);
+    row.saw(format!("{}, “{}”", end.how, end.last));
+    row.bar(end.is(3), "exit 3");
+    row.bar(program.errors().contains("outside of the limits"), "it says so");
     Ok(row)
 }
 

@@ -32,9 +32,6 @@ pub struct EmuArgs {
     /// Seed of what the network draws
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// How the nodes are joined to the network
-    #[arg(long, value_enum, default_value = "veth")]
-    pub wire: WireArg,
     /// Let the programs at the nodes run before all others, as the scenario's own flows do; one
     /// that computes for two seconds without a wait is ended (SIGXCPU)
     #[arg(long)]
@@ -74,13 +71,4 @@ impl EmuArgs {
     pub fn captures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.pcap.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
     }
-}
-
-/// How nodes are joined to the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum WireArg {
-    /// Virtual Ethernet and packet sockets: always there
-    Veth,
-    /// TUN interfaces, where /dev/net/tun may be opened
-    Tun,
 }

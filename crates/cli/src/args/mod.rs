@@ -24,7 +24,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 pub use completions::CompletionsArgs;
 pub use demo::DemoArgs;
-pub use emu::{AtNode, EmuArgs, WireArg};
+pub use emu::{AtNode, EmuArgs};
 pub use equation::EquationArgs;
 pub use link::LinkArgs;
 pub use man::ManArgs;

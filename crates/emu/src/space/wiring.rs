@@ -1,5 +1,5 @@
 //! The wire between a node's namespace and the engine: a pair of virtual Ethernet interfaces with a
-//! packet socket at the engine's end, or a TUN interface.
+//! packet socket at the engine's end.
 
 use std::future::Future;
 use std::io;
@@ -12,14 +12,13 @@ use rtnetlink::packet_route::link::{InfoData, InfoVeth, LinkMessage};
 use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth};
 
 use super::NodeSpace;
-use crate::{SandboxError, WireKind, system};
+use crate::{SandboxError, system};
 
 /// The engine's end of a node's wire.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    /// A packet socket or a TUN device.
+    /// A packet socket.
     pub(crate) fd: OwnedFd,
-    pub(crate) kind: WireKind,
     /// Hardware address of the node's interface.
     pub(crate) hardware: [u8; 6],
 }
@@ -39,52 +38,41 @@ const BUFFER: i32 = 16 << 20;
 ///
 /// # Errors
 /// [`SandboxError::SetUp`] with the step that failed.
-pub(crate) fn wire(node: &NodeSpace, number: u8, kind: WireKind) -> Result<Wire, SandboxError> {
+pub(crate) fn wire(node: &NodeSpace, number: u8) -> Result<Wire, SandboxError> {
     let set_up = |what: &str| SandboxError::set_up(format!("{what} of {}", node.name()));
     let hardware = [0x02, 0x74, 0x66, 0x72, 0x63, number];
-    let fd = match kind {
-        WireKind::Veth => {
-            let near = format!("to-{number}");
-            let peer = LinkMessageBuilder::<LinkUnspec>::new()
-                .name(INTERFACE)
-                .address(hardware.to_vec())
-                .setns_by_fd(node.namespace().as_raw_fd())
-                .build();
-            let pair = LinkMessageBuilder::<LinkVeth>::new(&near, INTERFACE)
-                .set_info_data(InfoData::Veth(InfoVeth::Peer(peer)))
-                .mtu(MTU)
-                .build();
-            let made = block_on(async move {
-                let handle = connect()?;
-                add(&handle, pair).await?;
-                change(&handle, LinkUnspec::new_with_name(&near).arp(false).up().build()).await?;
-                Ok(near)
-            });
-            let near = made.map_err(set_up("pair of interfaces"))?;
-            let index = nix::net::if_::if_nametoindex(near.as_str())
-                .map_err(|error| SandboxError::set_up("interface")(error.into()))?;
-            let socket = system::packet_socket(index, BUFFER).map_err(set_up("packet socket"))?;
-            system::turn_offloads_off(socket.as_fd(), &near).map_err(set_up("offloads"))?;
-            socket
-        }
-        WireKind::Tun => {
-            let opened = node.run(async { system::open_tun(INTERFACE) });
-            opened.and_then(|tun| tun).map_err(set_up("TUN interface"))?
-        }
-    };
+    let near = format!("to-{number}");
+    let peer = LinkMessageBuilder::<LinkUnspec>::new()
+        .name(INTERFACE)
+        .address(hardware.to_vec())
+        .setns_by_fd(node.namespace().as_raw_fd())
+        .build();
+    let pair = LinkMessageBuilder::<LinkVeth>::new(&near, INTERFACE)
+        .set_info_data(InfoData::Veth(InfoVeth::Peer(peer)))
+        .mtu(MTU)
+        .build();
+    let made = block_on(async move {
+        let handle = connect()?;
+        add(&handle, pair).await?;
+        change(&handle, LinkUnspec::new_with_name(&near).arp(false).up().build()).await?;
+        Ok(near)
+    });
+    let near = made.map_err(set_up("pair of interfaces"))?;
+    let index = nix::net::if_::if_nametoindex(near.as_str())
+        .map_err(|error| SandboxError::set_up("interface")(error.into()))?;
+    let fd = system::packet_socket(index, BUFFER).map_err(set_up("packet socket"))?;
+    system::turn_offloads_off(fd.as_fd(), &near).map_err(set_up("offloads"))?;
     let address = node.address();
-    let served = node.run(async move { into_service(address, kind).await });
+    let served = node.run(async move { into_service(address).await });
     served.and_then(|served| served).map_err(set_up("interface"))?;
-    Ok(Wire { fd, kind, hardware })
+    Ok(Wire { fd, hardware })
 }
 
 /// Sets up the interfaces of a node, from inside its namespace.
-async fn into_service(address: Ipv4Addr, kind: WireKind) -> io::Result<()> {
+async fn into_service(address: Ipv4Addr) -> io::Result<()> {
     let handle = connect()?;
-    if kind == WireKind::Veth {
-        let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        system::turn_offloads_off(socket.as_fd(), INTERFACE)?;
-    }
+    let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    system::turn_offloads_off(socket.as_fd(), INTERFACE)?;
     // IPv6 would fill the wires with its own housekeeping. Kernels without it have nothing to stop.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     change(&handle, LinkUnspec::new_with_name("lo").up().build()).await?;

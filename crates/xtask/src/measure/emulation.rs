@@ -35,8 +35,6 @@ struct Form {
     /// over a window of some twenty packets at once, at the edge of the time that counts too.
     packets: f64,
     echoes: u32,
-    /// How nodes are joined to the network.
-    wires: &'static [&'static str],
     judged: Judged,
 }
 
@@ -53,19 +51,11 @@ const LONG: Form = Form {
     seconds: 20,
     packets: 5000.0,
     echoes: 500,
-    wires: &["veth", "tun"],
     judged: Judged::Yes,
 };
 
-const SHORT: Form = Form {
-    rates: &[10.0],
-    controls: &["cubic"],
-    seconds: 2,
-    packets: 0.0,
-    echoes: 20,
-    wires: &["veth"],
-    judged: Judged::No,
-};
+const SHORT: Form =
+    Form { rates: &[10.0], controls: &["cubic"], seconds: 2, packets: 0.0, echoes: 20, judged: Judged::No };
 
 /// Round-trip times of a run of `ping`, milliseconds.
 struct Echoes {
@@ -78,7 +68,7 @@ pub(crate) fn emulation(short: bool) -> Outcome {
     let form = if short { SHORT } else { LONG };
     let program = if short { development()? } else { release()? };
     let folder = tempfile::tempdir().map_err(|error| format!("a folder: {error}"))?;
-    let first = emu(&program, &scenario(folder.path(), 1.0)?, "veth", &[("near", "true".to_owned())])?;
+    let first = emu(&program, &scenario(folder.path(), 1.0)?, &[("near", "true".to_owned())])?;
     let said = String::from_utf8_lossy(&first.stderr);
     if said.contains("gives no namespaces") {
         println!("not measured: {}", said.trim());
@@ -86,38 +76,30 @@ pub(crate) fn emulation(short: bool) -> Outcome {
     }
     println!("round-trip time {RTT_MS} ms; rates on the wire\n");
     println!(
-        "| wire | Mbit/s | RTT p50, ms | p99, ms | control | Mbit/s seen | off by |\n| --- | --- | --- | --- | --- | --- | --- |"
+        "| Mbit/s | RTT p50, ms | p99, ms | control | Mbit/s seen | off by |\n| --- | --- | --- | --- | --- | --- |"
     );
     let mut outside = Vec::new();
-    for wire in form.wires {
-        for rate in form.rates {
-            let file = scenario(folder.path(), *rate)?;
-            let idle = match pinged(&program, &file, wire, form.echoes) {
-                Err(why) if *wire == "tun" => {
-                    println!("| tun | | not measured: {why} |");
-                    break;
-                }
-                other => other?,
-            };
-            let wanted = RTT_MS + 2.0 * ECHO * 8.0 / (rate * 1000.0);
-            if idle.p50 - wanted > 0.5 || idle.p99 - wanted > 2.0 {
-                outside.push(format!("{wire} {rate} Mbit/s: RTT {:.2} and {:.2} ms", idle.p50, idle.p99));
-            }
-            for control in form.controls {
-                let seconds = form.seconds.max((form.packets / (rate * 1e6 / 8.0 / PACKET)).ceil() as u32);
-                let seen = carried(&program, &file, wire, control, seconds)? * PACKET / DATA / 1e6;
-                let off = seen / rate - 1.0;
-                println!(
-                    "| {wire} | {rate} | {:.2} ({:+.2}) | {:.2} ({:+.2}) | {control} | {seen:.3} | {:+.2} % |",
-                    idle.p50,
-                    idle.p50 - wanted,
-                    idle.p99,
-                    idle.p99 - wanted,
-                    100.0 * off
-                );
-                if off.abs() > 0.01 && *control != "bbr" {
-                    outside.push(format!("{wire} {rate} Mbit/s {control}: {:+.2} %", 100.0 * off));
-                }
+    for rate in form.rates {
+        let file = scenario(folder.path(), *rate)?;
+        let idle = pinged(&program, &file, form.echoes)?;
+        let wanted = RTT_MS + 2.0 * ECHO * 8.0 / (rate * 1000.0);
+        if idle.p50 - wanted > 0.5 || idle.p99 - wanted > 2.0 {
+            outside.push(format!("{rate} Mbit/s: RTT {:.2} and {:.2} ms", idle.p50, idle.p99));
+        }
+        for control in form.controls {
+            let seconds = form.seconds.max((form.packets / (rate * 1e6 / 8.0 / PACKET)).ceil() as u32);
+            let seen = carried(&program, &file, control, seconds)? * PACKET / DATA / 1e6;
+            let off = seen / rate - 1.0;
+            println!(
+                "| {rate} | {:.2} ({:+.2}) | {:.2} ({:+.2}) | {control} | {seen:.3} | {:+.2} % |",
+                idle.p50,
+                idle.p50 - wanted,
+                idle.p99,
+                idle.p99 - wanted,
+                100.0 * off
+            );
+            if off.abs() > 0.01 && *control != "bbr" {
+                outside.push(format!("{rate} Mbit/s {control}: {:+.2} %", 100.0 * off));
             }
         }
     }
@@ -173,17 +155,17 @@ fn scenario(folder: &Path, rate: f64) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-fn emu(program: &Path, scenario: &Path, wire: &str, commands: &[(&str, String)]) -> Result<Output, String> {
+fn emu(program: &Path, scenario: &Path, commands: &[(&str, String)]) -> Result<Output, String> {
     let mut command = Command::new(program);
-    command.arg("emu").arg(scenario).args(["--wire", wire]).stdin(Stdio::null());
+    command.arg("emu").arg(scenario).stdin(Stdio::null());
     for (node, program) in commands {
         command.args(["--at", node, program]);
     }
     command.output().map_err(|error| format!("tfrc emu does not start: {error}"))
 }
 
-fn pinged(program: &Path, scenario: &Path, wire: &str, echoes: u32) -> Result<Echoes, String> {
-    let output = emu(program, scenario, wire, &[("near", format!("ping -i 0.01 -c {echoes} far"))])?;
+fn pinged(program: &Path, scenario: &Path, echoes: u32) -> Result<Echoes, String> {
+    let output = emu(program, scenario, &[("near", format!("ping -i 0.01 -c {echoes} far"))])?;
     let text = String::from_utf8_lossy(&output.stdout);
     let times = text.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok());
     let mut times: Vec<f64> = times.collect();
@@ -197,8 +179,8 @@ fn pinged(program: &Path, scenario: &Path, wire: &str, echoes: u32) -> Result<Ec
 }
 
 /// Bits of data a second that iperf3 has carried after the first part of its time.
-fn carried(program: &Path, scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<f64, String> {
-    let result = iperf3(program, scenario, wire, control, seconds)?;
+fn carried(program: &Path, scenario: &Path, control: &str, seconds: u32) -> Result<f64, String> {
+    let result = iperf3(program, scenario, control, seconds)?;
     received(&result).ok_or_else(|| format!("iperf3 {control} has carried nothing"))
 }
 
@@ -207,10 +189,9 @@ fn received(result: &Value) -> Option<f64> {
 }
 
 /// iperf3's result of a run of `seconds`, after a warm-up of half that time.
-fn iperf3(program: &Path, scenario: &Path, wire: &str, control: &str, seconds: u32) -> Result<Value, String> {
+fn iperf3(program: &Path, scenario: &Path, control: &str, seconds: u32) -> Result<Value, String> {
     let client = format!("iperf3 -c far -t {seconds} -O {} -C {control} -J", seconds.div_ceil(2));
-    let output =
-        emu(program, scenario, wire, &[("far", "iperf3 -s >/dev/null".to_owned()), ("near", client)])?;
+    let output = emu(program, scenario, &[("far", "iperf3 -s >/dev/null".to_owned()), ("near", client)])?;
     let told = |_| format!("iperf3 {control}: {}", String::from_utf8_lossy(&output.stderr).trim());
     serde_json::from_slice(&output.stdout).map_err(told)
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 pub(crate) use flows::EmuDocument;
-use tfrc_emu::{KernelThreads, LinkCapture, Priority, SandboxError, WireKind, sandbox};
+use tfrc_emu::{KernelThreads, LinkCapture, Priority, SandboxError, sandbox};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Scenario, World};
 use tfrc_sim::{LinkId, Seed};
@@ -20,7 +20,7 @@ use tfrc_world::world::emulated::{Emulated, EmulationError, Setup};
 
 use super::link::{told, with_source};
 use crate::Failure;
-use crate::args::{AtNode, EmuArgs, WireArg};
+use crate::args::{AtNode, EmuArgs};
 use crate::page;
 
 /// Time between two records of the run.
@@ -82,7 +82,6 @@ pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
 struct Wanted {
     scenario: Scenario,
     commands: Vec<AtNode>,
-    wire: WireKind,
     priority: Priority,
     captures: Vec<(LinkId, PathBuf)>,
 }
@@ -138,10 +137,6 @@ impl Wanted {
                 ));
             }
         }
-        let wire = match args.wire {
-            WireArg::Veth => WireKind::Veth,
-            WireArg::Tun => WireKind::Tun,
-        };
         // Programs of a user may be of any kind, and get the place that they have everywhere.
         let priority = match commands.is_empty() || args.first {
             true => Priority::First,
@@ -149,7 +144,7 @@ impl Wanted {
         };
         let captures = args.captures().map(|(link, file)| Ok((link_of(&scenario, link)?, file.into())));
         let captures = captures.collect::<Result<_, Failure>>()?;
-        Ok(Self { scenario, commands, wire, priority, captures })
+        Ok(Self { scenario, commands, priority, captures })
     }
 }
 
@@ -162,7 +157,7 @@ impl Wanted {
             let out = Box::new(BufWriter::new(File::create(path).map_err(told)?));
             capture.add(*link, out).map_err(told)?;
         }
-        Ok(Setup { wire: self.wire, capture, priority: self.priority, kernel })
+        Ok(Setup { capture, priority: self.priority, kernel })
     }
 }
 

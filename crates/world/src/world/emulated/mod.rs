@@ -14,8 +14,7 @@ use std::sync::mpsc;
 use thiserror::Error;
 
 use tfrc_emu::{
-    Emulation, KernelThreads, LinkCapture, NodeSpace, Priority, RunningEmulation, SandboxError,
-    WaitingThread, WireKind,
+    Emulation, KernelThreads, LinkCapture, NodeSpace, Priority, RunningEmulation, SandboxError, WaitingThread,
 };
 use tfrc_scenario::{KernelTcp, Refusal, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
@@ -39,8 +38,6 @@ use places::Places;
 /// Settings of an emulation that are not the scenario's.
 #[derive(Debug, Default)]
 pub struct Setup {
-    /// How nodes are joined to the engine.
-    pub wire: WireKind,
     /// Captures of links.
     pub capture: LinkCapture,
     /// The place of what runs at the nodes among all programs of the machine.

@@ -51,7 +51,6 @@ impl<'a> Places<'a> {
             nodes: self.nodes.clone(),
             flows: self.members.iter().zip(0..).map(path).collect(),
             hosts: self.hosts.clone(),
-            wire: setup.wire,
             capture: setup.capture,
             priority: setup.priority,
             kernel: setup.kernel,
