@@ -284,7 +284,6 @@ fn deviations(algorithm: Algorithm) -> Vec<&'static str> {
         default.choices(),
         [
             option_bytes,
-            slow_start,
             receive_buffer,
             increase,
             fast_convergence,
@@ -426,7 +425,6 @@ mod tests {
             ("segment", "60B", false),
             ("segment", "536B", true),
             ("settings", "ns2", false),
-            ("slow_start", "hystart++", false),
             ("syn", "off", false),
             ("tick", "10ms", false),
             ("timestamps", "on", true),

@@ -79,7 +79,7 @@ impl Tabular for Tcp {
             let acks = "a number of acknowledgements, such as 3";
             keys.number("dup_threshold", acks, &mut study.dup_threshold);
             keys.written_as::<Bound, _>("max_burst", "", &mut study.max_burst);
-            fields!(keys, study, [receive_buffer, increase, slow_start]);
+            fields!(keys, study, [receive_buffer, increase]);
             fields!(keys, study, [duplicates, limited_transmit, shrink, precision, repeat, partial_ack]);
             fields!(keys, study, [partial_ack_timer, recovery_exit, pipe, sack_at_timeout, ecn_at_one]);
             fields!(keys, study, [timestamp_backoff, lost_syn, rtt_arithmetic]);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tfrc_sim::tcp::study::{
-    Duplicates, EcnAtOne, FastConvergence, Increase, InitialSlowStart, InitialWindow, LimitedTransmit,
-    LostSyn, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat,
-    RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
+    Duplicates, EcnAtOne, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn, PartialAck,
+    PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, Repeat, RttArithmetic, SackAtTimeout,
+    Shrink, TimestampBackoff,
 };
 use tfrc_sim::tcp::{
     Ack, AckKind, Acks, ConnectionId, Data, EcnEcho, EcnMode, SackBlock, Sender, Settings, Sink, Stack,
@@ -33,7 +33,6 @@ fn settings(variant: Variant, bits: u32, window: u32, max_burst: Option<u32>) ->
         c.max_burst = max_burst;
         c.increase = pick(bits, 0, Increase::PerAck, Increase::Counted(2));
         c.initial_window = pick(bits, 1, InitialWindow::Rfc3390, InitialWindow::Segments(10));
-        c.slow_start = pick(bits, 22, InitialSlowStart::Standard, InitialSlowStart::HyStartPlus);
         c.limited_transmit = pick(bits, 2, LimitedTransmit::Off, LimitedTransmit::On);
         c.shrink = pick(bits, 3, Shrink::InUse, Shrink::Window);
         c.precision = pick(bits, 4, Precision::Fraction, Precision::Whole);
@@ -102,16 +101,11 @@ impl PropertyWatch {
             return Ok(());
         }
         prop_assert!(sender.ssthresh() <= self.ssthresh, "ssthresh {} without a cut", sender.ssthresh());
-        // Two segments in slow start with a limit of two, eight of HyStart++ (RFC 9406 §4.3); CUBIC
-        // half of its window (RFC 9438 §4.4).
-        let slow = match settings.algorithm.choices().slow_start {
-            InitialSlowStart::HyStartPlus => 8.0_f64,
-            _ => 2.0,
-        };
+        // Two segments in slow start with a limit of two; CUBIC half of its window (RFC 9438 §4.4).
         let step = match (settings.variant, settings.algorithm.choices().increase) {
             (Variant::Cubic, Increase::PerAck) => f64::INFINITY,
-            (Variant::Cubic, _) => slow.max(0.5 * self.cwnd),
-            _ => slow.max(inflation),
+            (Variant::Cubic, _) => f64::max(2.0, 0.5 * self.cwnd),
+            _ => f64::max(2.0, inflation),
         };
         // The end of fast recovery sets the window to ssthresh (RFC 6582 §3.2 step 3).
         let after_recovery = if inflation > 0.0 { self.ssthresh } else { 0.0 };

@@ -241,26 +241,6 @@ fn the_keys_of_an_outcome() {
     insta::assert_snapshot!(json);
 }
 
-/// A queue of three bandwidth-delay products: slow start doubles into it and loses about a window,
-/// HyStart++ grows by a quarter there.
-#[test]
-fn hystart_plus_plus_overshoots_by_less() {
-    let link = |choice: &str| {
-        let flow = format!(
-            "duration = '8s'\nnodes = ['near', 'far']\n[[link]]\nname = 'line'\nfrom = 'near'\nto = 'far'\n\
-             rate = '10Mbit/s'\ndelay = '100ms'\nqueue = '500p'\n[[flow]]\nkind = 'tcp'\nfrom = 'near'\n\
-             to = 'far'\ntcp = {{ variant = 'cubic', acks = 'each', {choice} }}\n"
-        );
-        let scenario = Scenario::parse("test", &flow).map_err(miette::Report::new).unwrap();
-        run(&scenario).links.remove(0)
-    };
-    let (standard, hystart) = (link("slow_start = 'standard'"), link("slow_start = 'hystart++'"));
-    assert!(standard.drop_rate > 0.03, "{standard:?}");
-    assert!(hystart.drop_rate < standard.drop_rate / 2.0, "{hystart:?}, {standard:?}");
-    // Slow start takes two of the eight seconds.
-    assert!(hystart.utilization > 0.7, "{hystart:?}");
-}
-
 /// The list of loss intervals agrees with the loss event rate measured in the same run, and is
 /// there only if asked for.
 /// A paced segment that is due waits for the overhead of its host, and time goes on meanwhile.

@@ -11,7 +11,6 @@
 mod cubic;
 mod delayed_acks;
 mod either;
-mod hystart_plus;
 mod linux;
 mod ranges;
 mod reassembly;

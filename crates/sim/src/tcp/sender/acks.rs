@@ -4,7 +4,6 @@
 use tfrc_units::Instant;
 
 use super::{Phase, Recovery, RfcSender};
-use crate::tcp::hystart_plus::Growth;
 use crate::tcp::rto::{Backoff, Measure, RttSample};
 use crate::tcp::segment::{Ack, EcnEcho};
 use crate::tcp::settings::{EcnMode, Variant};
@@ -132,9 +131,6 @@ impl RfcSender {
     /// An acknowledgement with an echo does not make the window grow (RFC 3168 §6.1.2).
     pub(super) fn grow(&mut self, now: Instant, acked: u32, echo: EcnEcho) {
         if echo == EcnEcho::None {
-            if self.grow_by_hystart(now, acked) {
-                return;
-            }
             let slow_start = self.slow_start();
             let rtt = match self.settings.variant {
                 Variant::Cubic => self.srtt(),
@@ -142,24 +138,6 @@ impl RfcSender {
             };
             self.window.grow(now, acked, slow_start, rtt, &self.settings);
         }
-    }
-
-    /// Grows the window in an initial slow start with HyStart++; false if there is none.
-    fn grow_by_hystart(&mut self, now: Instant, acked: u32) -> bool {
-        let Some(hystart) = &mut self.hystart else { return false };
-        if self.window.cwnd >= self.window.ssthresh {
-            return false;
-        }
-        let (growth, over) = match hystart.on_ack(now, acked, self.una, self.high) {
-            Growth::Last(segments) => (segments, true),
-            Growth::None => return false,
-            Growth::Segments(segments) => (segments, false),
-        };
-        self.window.cwnd = (self.window.cwnd + growth).min(f64::from(self.settings.window.max(1)));
-        if over {
-            self.window.ssthresh = self.window.cwnd;
-        }
-        true
     }
 
     /// RFC 5681 §3.2 for Tahoe, Reno, NewReno.
@@ -237,7 +215,6 @@ impl RfcSender {
             return;
         }
         self.stats.window_cuts += 1;
-        self.end_hystart();
         self.window.cut(Cut::Loss, self.flight(), &self.settings);
         self.ecn.reduced_at = self.high;
         self.ecn.tell = true;
@@ -252,7 +229,6 @@ impl RfcSender {
         let smallest = self.window.cwnd <= 1.0;
         self.stats.window_cuts += 1;
         self.stats.ecn_cuts += 1;
-        self.end_hystart();
         self.window.cut(Cut::Echo, flight, &self.settings);
         // A recovery that goes on ends with no more than this (RFC 6582 §3.2 step 3).
         if let Recovery::Fast { deflated, .. } = &mut self.recovery {

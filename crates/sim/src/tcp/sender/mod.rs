@@ -10,15 +10,12 @@ mod selective;
 use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use self::selective::Selective;
-use super::hystart_plus::HyStartPlus;
 use super::rto::{Backoff, Measure, Rto, RttSample};
 use super::scoreboard::Scoreboard;
 use super::segment::{Ack, AckKind, ConnectionId, Data, DataKind, Fin, Reduced, Stamp};
 use super::settings::{EcnMode, Settings, SynMode, Timestamps};
 use super::stats::{SenderStats, WindowSample};
-use super::study::{
-    AfterIdle, InitialSlowStart, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink,
-};
+use super::study::{AfterIdle, LimitedTransmit, LostSyn, Pipe, ReceiveBuffer, SackAtTimeout, Shrink};
 use super::window::{Cut, SlowStart, Window};
 use super::written::{MOST_SEGMENTS, More, Written};
 use crate::trace::Tracing;
@@ -70,8 +67,6 @@ pub(crate) struct RfcSender {
     /// When something new was sent last.
     last_sent: Instant,
     window: Window,
-    /// Of a connection with HyStart++.
-    hystart: Option<Box<HyStartPlus>>,
     recovery: Recovery,
     duplicates: u32,
     /// Segments beyond the window that Limited Transmit allows.
@@ -166,8 +161,6 @@ impl RfcSender {
             written: Written::new(segment, transfer),
             last_sent: Instant::ZERO,
             window: Window::new(settings),
-            hystart: (settings.algorithm.choices().slow_start == InitialSlowStart::HyStartPlus)
-                .then(Box::default),
             recovery: Recovery::None,
             duplicates: 0,
             allowance: 0,
@@ -279,7 +272,6 @@ impl RfcSender {
         {
             self.window.cwnd = deflated;
         }
-        self.end_hystart();
         self.window.cut(why, self.flight(), &self.settings);
         self.rto.back_off(&self.settings);
         self.timed_out = Some(self.una);
@@ -293,13 +285,6 @@ impl RfcSender {
         self.next = self.una;
         if self.settings.algorithm.choices().sack_at_timeout == SackAtTimeout::Expunge {
             self.scoreboard.clear();
-        }
-    }
-
-    /// A loss or a mark ends the initial slow start.
-    fn end_hystart(&mut self) {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.end();
         }
     }
 
@@ -424,9 +409,6 @@ impl RfcSender {
             self.high = seq + 1;
             self.last_sent = now;
             self.next = self.next.max(self.high);
-            if let Some(hystart) = &mut self.hystart {
-                hystart.on_sent(now, seq);
-            }
             if self.timed.is_none() && self.settings.timestamps == Timestamps::Off {
                 self.timed = Some((seq, now));
             }

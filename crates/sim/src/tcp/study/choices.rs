@@ -56,19 +56,6 @@ pub enum Increase {
     Counted(u32),
 }
 
-/// The slow start of a new connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
-#[non_exhaustive]
-pub enum InitialSlowStart {
-    /// HyStart++ (RFC 9406): it ends when round-trip times grow, by way of five rounds of a quarter
-    /// of its growth.
-    #[cfg_attr(feature = "schema", serde(rename = "hystart++"))]
-    HyStartPlus,
-    /// It ends with the first loss or mark (RFC 5681 §3.1).
-    Standard,
-}
-
 /// The window at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]

@@ -5,9 +5,9 @@ mod choices;
 pub(super) mod ns2;
 
 pub use choices::{
-    AfterIdle, Duplicates, EcnAtOne, FastConvergence, Increase, InitialSlowStart, InitialWindow,
-    LimitedTransmit, LostSyn, OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer,
-    RecoveryExit, RenoRegion, Repeat, RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
+    AfterIdle, Duplicates, EcnAtOne, FastConvergence, Increase, InitialWindow, LimitedTransmit, LostSyn,
+    OptionBytes, PartialAck, PartialAckTimer, Pipe, Precision, ReceiveBuffer, RecoveryExit, RenoRegion,
+    Repeat, RttArithmetic, SackAtTimeout, Shrink, TimestampBackoff,
 };
 
 /// The algorithm of a TCP: that of the RFCs, of ns-2, or deviations from one of them.
@@ -22,7 +22,6 @@ impl Algorithm {
             option_bytes: OptionBytes::Counted,
             receive_buffer: ReceiveBuffer::Tuned,
             initial_window: InitialWindow::Rfc3390,
-            slow_start: InitialSlowStart::Standard,
             increase: Increase::Counted(1),
             fast_convergence: FastConvergence::On,
             reno_region: RenoRegion::On,
@@ -67,8 +66,6 @@ pub struct Choices {
     pub receive_buffer: ReceiveBuffer,
     /// See [`InitialWindow`].
     pub initial_window: InitialWindow,
-    /// See [`InitialSlowStart`].
-    pub slow_start: InitialSlowStart,
     /// See [`Increase`].
     pub increase: Increase,
     /// See [`FastConvergence`].
