@@ -111,7 +111,6 @@ const RIO: Meanings = &[
 ];
 
 const TCP: Meanings = &[
-    ("dup_threshold", "Acknowledgements of nothing new that make a loss."),
     ("header", "Headers of a segment on the wire."),
     ("initial_rto", "Retransmission timeout before the first sample of the round-trip time."),
     ("max_rto", "Upper bound of the retransmission timeout."),
@@ -126,18 +125,14 @@ const TFRC: Meanings = &[
         "charged_header",
         "Header that TFRC-SP takes off the rate for each packet; the flow's `header` unless given.",
     ),
-    ("damping_weight", "Weight of the old mean of the square root of the round-trip time."),
     ("ewma_weight", "Weight of the old mean against a new loss interval."),
     (
         "feedback_floor",
         "Lower bound of the feedback timer, and of the time over which the receive rate is measured; none unless given.",
     ),
     ("intervals", "Loss intervals in the mean; 8 unless given."),
-    ("lost_after", "Later packets that make a missing packet a loss."),
     ("min_interval_of_three", "Least time in which TFRC-SP sends three packets, in place of `min_interval`."),
-    ("no_feedback_factor", "Factor of the rate when the nofeedback timer expires."),
     ("no_feedback_floor", "Lower bound of the nofeedback timer; none unless given."),
-    ("no_feedback_round_trips", "Round-trip times of the nofeedback timer."),
     ("packets_per_ack", "Packets that a TCP acknowledges together: b of the equation."),
     ("path_mss", "Segment size of the TCP that TFRC-SP is compared with."),
     ("rate_scale", "Factor of the equation's rate."),

@@ -1,5 +1,6 @@
-//! Keys of `[flow.tfrc]`: every setting of [`tfrc::Settings`] by its name. The types have the words
-//! and their meaning; `docs/models/tfrc.md` has the sources.
+//! Keys of `[flow.tfrc]`: settings of [`tfrc::Settings`] by their names; habits of a text or of ns-2
+//! come with its `revision` alone. The types have the words and their meaning; `docs/models/tfrc.md`
+//! has the sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,10 +77,8 @@ impl Tabular for Settings {
         keys.key("profile", &mut profile);
         profile.choose(self.algorithm.choices_mut());
         let study = self.algorithm.choices_mut();
-        keys.number("lost_after", "a number of packets from 1 to 8", &mut study.lost_after);
-        fields!(keys, study, [loss_event_timing, discounting, first_interval, feedback]);
-        fields!(keys, study, [receive_rate, empty_report, first_losses, initial_rate, slow_start, growth]);
-        fields!(keys, study, [receive_limit, floor, rate_step, reschedule, friend_choice]);
+        fields!(keys, study, [loss_event_timing, discounting, feedback, receive_rate, initial_rate]);
+        fields!(keys, study, [receive_limit, floor, friend_choice]);
         fields!(keys, self, [receiver_rtt_before_sample, no_feedback_floor, feedback_floor]);
         fields!(keys, self, [credit, timer_granularity, cap, max_queue_delay]);
         estimator(&mut study.estimator, keys);
@@ -96,16 +95,8 @@ impl Tabular for Settings {
         self.segment = segment.unwrap_or(self.segment);
         packet_size(&mut self.packet_size, keys);
         keys.number("rtt_weight", "a weight from 0 to below 1, such as 0.9", &mut study.rtt_weight);
-        let silent = &mut study.no_feedback;
-        keys.number("no_feedback_round_trips", "a number from 1 on", &mut silent.round_trips);
-        keys.number("no_feedback_factor", "a share between 0 and 1, such as 0.5", &mut silent.factor);
-        keys.key("no_feedback_cut", &mut silent.cut);
-        keys.key("no_feedback_ask", &mut silent.ask);
         let spacing = keys.choice("spacing", [Spacing::Nominal, Spacing::Damped { weight: 0.9 }]);
         study.spacing = spacing.unwrap_or(study.spacing);
-        if let Spacing::Damped { weight } = &mut study.spacing {
-            keys.number("damping_weight", "a weight from 0 to below 1, such as 0.9", weight);
-        }
         keys.key("pairs", &mut study.pairs);
         keys.key("circuit_breaker", &mut self.circuit_breaker);
         stop_rule(&mut self.stop_rule, keys);
@@ -120,13 +111,11 @@ fn estimator(estimator: &mut Estimator, keys: &mut Keys<'_>) {
     ];
     *estimator = keys.choice("estimator", all).unwrap_or(*estimator);
     match estimator {
-        Estimator::AverageLossInterval { intervals, weights, open } => {
+        Estimator::AverageLossInterval { intervals, weights, .. } => {
             keys.number("intervals", "a number of loss intervals from 1 to 32", intervals);
             keys.key("weights", weights);
-            keys.key("open_interval", open);
         }
-        Estimator::EwmaLossInterval { weight, open } => {
-            keys.key("open_interval", open);
+        Estimator::EwmaLossInterval { weight, .. } => {
             keys.number("ewma_weight", "a weight from 0 to below 1, such as 0.75", weight);
         }
         Estimator::DynamicHistoryWindow { events, window } => {
@@ -225,42 +214,22 @@ mod tests {
     use super::*;
     use crate::table::Table;
     use tfrc::config::MinInterval;
-    use tfrc::study::ShortIntervals;
+    use tfrc::study::{ReceiveLimit, ShortIntervals};
 
     fn with(pairs: &[(&str, &str)]) -> Settings {
         Table::of(pairs).apply(&Settings::start()).unwrap()
     }
 
-    /// The words of the revisions give what the core's own sets are made of.
+    /// A key after the revision counts, and the revision's habits stay.
     #[test]
-    fn a_revision_can_be_spelt_out() {
-        let ns2 = with(&[
-            ("equation", "timeout-term-capped"),
-            ("rto", "ticks"),
-            ("lost_after", "1"),
-            ("loss_event_timing", "sender-time-and-round"),
-            ("discounting", "0.5"),
-            ("first_interval", "at-receive-rate"),
-            ("feedback", "arrival"),
-            ("receive_rate", "since-report"),
-            ("empty_report", "once-after-arrival"),
-            ("first_losses", "unknown"),
-            ("open_interval", "when-longer-less-first"),
-            ("initial_rate", "ns2"),
-            ("slow_start", "ns2"),
-            ("growth", "packet-per-rtt"),
-            ("receive_limit", "ns2"),
-            ("floor", "none"),
-            ("no_feedback_round_trips", "2"),
-            ("no_feedback_cut", "rate-unless-data-limited"),
-            ("no_feedback_ask", "report-at-once"),
-            ("rtt_weight", "0.95"),
-            ("damping_weight", "0.95"),
-            ("rate_step", "per-packet"),
-            ("reschedule", "in-slow-start"),
-            ("credit", "0s"),
-        ]);
-        assert_eq!(ns2, with(&[("revision", "ns2")]));
+    fn a_key_deviates_from_a_revision() {
+        let ns2 = with(&[("revision", "ns2")]);
+        let unlimited = with(&[("revision", "ns2"), ("receive_limit", "unlimited")]);
+        let with_limit = |settings: Settings| {
+            settings.algorithm.with(|choices| choices.receive_limit = ReceiveLimit::Unlimited)
+        };
+        assert_eq!(unlimited, Settings { algorithm: with_limit(ns2), ..ns2 });
+        assert_ne!(with_limit(ns2), with_limit(Settings::default()));
     }
 
     /// The words of a profile give what the core's is made of; a key after it counts.
@@ -302,26 +271,25 @@ mod tests {
             short_intervals: ShortIntervals::Graded,
         };
         assert_eq!(s.packet_size, PacketSize::TfrcSp(sp));
-        let s =
-            with(&[("estimator", "ewma-loss-interval"), ("ewma_weight", "0.5"), ("open_interval", "never")]);
+        let s = with(&[("estimator", "ewma-loss-interval"), ("ewma_weight", "0.5")]);
         assert_eq!(
             s.algorithm.choices().estimator,
-            Estimator::EwmaLossInterval { weight: 0.5, open: OpenInterval::Never }
+            Estimator::EwmaLossInterval { weight: 0.5, open: OpenInterval::WhenLonger }
         );
     }
 
     #[test]
     fn refusals_say_what_would_be_right() {
         for (key, written, said) in [
-            ("growht", "x", "did you mean `growth`?"),
-            ("growth", "quick", "possible: `to-equation`, `packet-per-rtt`"),
-            ("growth", "to-equaton", "did you mean `to-equation`?"),
+            ("flor", "x", "did you mean `floor`?"),
+            ("feedback", "quick", "possible: `timer`, `arrival`"),
+            ("feedback", "arival", "did you mean `arrival`?"),
             ("rto_tick", "1s", "it needs rto = \"rfc6298\" or \"ticks\""),
             ("weights", "constant", "it needs estimator = \"average-loss-interval\""),
             ("discounting", "half", "possible: `off`, or a floor above 0"),
             ("min_interval", "1B", "possible: `unlimited`, or "),
             ("timer_granularity", "10kB", "expected a time"),
-            ("lost_after", "two", "expected a number of packets from 1 to 8"),
+            ("intervals", "two", "expected a number of loss intervals from 1 to 32"),
         ] {
             let estimator = if key == "weights" { "ewma-loss-interval" } else { "average-loss-interval" };
             let pairs = [(key, written), ("estimator", estimator), ("packet_size", "tfrc-sp")];

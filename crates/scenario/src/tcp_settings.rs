@@ -1,5 +1,6 @@
-//! Keys of `[flow.tcp]`: every setting of [`tfrc_sim::tcp::Settings`] by its name. The types have
-//! the words and their meaning; `docs/models/tcp.md` has the sources.
+//! Keys of `[flow.tcp]`: settings of [`tfrc_sim::tcp::Settings`] by their names; ns-2's habits come
+//! with `settings = "ns2"` alone. The types have the words and their meaning; `docs/models/tcp.md`
+//! has the sources.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,26 +20,6 @@ enum Base {
     Rfc,
     /// ns-2.35 as it comes.
     Ns2,
-}
-
-/// A number with or without a bound.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum Bound {
-    /// No bound.
-    Unlimited,
-    /// A number of segments.
-    #[serde(untagged)]
-    AtMost(u32),
-}
-
-impl From<Bound> for Option<u32> {
-    fn from(bound: Bound) -> Self {
-        match bound {
-            Bound::Unlimited => None,
-            Bound::AtMost(number) => Some(number),
-        }
-    }
 }
 
 /// True if a word is that of a TCP.
@@ -74,15 +55,9 @@ impl Tabular for Tcp {
         settings.segment = settings.segment.max(1);
         keys.written_as::<PacketBytes, _>("header", "", &mut settings.header);
         keys.number("window", "a number of segments", &mut settings.window);
-        fields!(keys, study, [option_bytes, initial_window, fast_convergence, reno_region, after_idle]);
+        fields!(keys, study, [initial_window, reno_region, after_idle]);
         if stack == Stack::Rfc {
-            let acks = "a number of acknowledgements, such as 3";
-            keys.number("dup_threshold", acks, &mut study.dup_threshold);
-            keys.written_as::<Bound, _>("max_burst", "", &mut study.max_burst);
-            fields!(keys, study, [receive_buffer, increase]);
-            fields!(keys, study, [duplicates, limited_transmit, shrink, precision, repeat, partial_ack]);
-            fields!(keys, study, [partial_ack_timer, recovery_exit, pipe, sack_at_timeout, ecn_at_one]);
-            fields!(keys, study, [timestamp_backoff, lost_syn, rtt_arithmetic]);
+            fields!(keys, study, [limited_transmit, precision, pipe]);
             fields!(keys, settings, [tick]);
         }
         fields!(keys, settings, [ecn, timestamps, syn, acks, initial_rto, min_rto, max_rto]);

@@ -3,7 +3,8 @@
 //! scenario, or, for "no congestion control", by another sender. Everything is in virtual time and
 //! takes seconds.
 
-use tfrc_scenario::{Document, Scenario};
+use tfrc::study::{Choices, Estimator, OpenInterval};
+use tfrc_scenario::{Document, FlowKind, Scenario};
 use tfrc_sim::Seed;
 use tfrc_world::results::Interval;
 use tfrc_world::watch::Watch;
@@ -15,6 +16,18 @@ struct Mutant {
     check: Check,
     scenario: &'static str,
     change: &'static [&'static str],
+    /// A choice that has no key.
+    choice: fn(&mut Choices),
+}
+
+/// The choices as they are.
+const fn same(_: &mut Choices) {}
+
+/// The open interval in every mean.
+fn always_open(choices: &mut Choices) {
+    if let Estimator::AverageLossInterval { open, .. } = &mut choices.estimator {
+        *open = OpenInterval::Always;
+    }
 }
 
 /// A named check: what is measured, and between what it must be.
@@ -294,6 +307,7 @@ const MUTANTS: &[Mutant] = &[
         check: SHARE,
         scenario: SHARED,
         change: &["flow.one.kind=cbr", "flow.one.rate=3Mbit/s"],
+        choice: same,
     },
     Mutant {
         name: "K ignored: short intervals count whole",
@@ -302,65 +316,75 @@ const MUTANTS: &[Mutant] = &[
         change: &[
             "flow.flow.tfrc={ revision = 'ns2', packet_size = 'uncorrected', reference_segment = '444B' }",
         ],
+        choice: same,
     },
     Mutant {
         name: "H = 0",
         check: SP_AT_40,
         scenario: TABLE_8,
         change: &["flow.flow.tfrc.charged_header=0B"],
+        choice: same,
     },
     Mutant {
         name: "the timeout term without its cap",
         check: AT_A_HALF,
         scenario: HALVED,
         change: &["flow.flow.tfrc.equation=tfrc"],
+        choice: same,
     },
     Mutant {
         name: "t_RTO = 4R in place of ns-2's",
         check: PLAIN_AT_40,
         scenario: TABLE_8,
         change: &["flow.flow.tfrc.rto=four-rtt"],
+        choice: same,
     },
     Mutant {
         name: "constant weights",
         check: WEIGHTED_MEAN,
         scenario: SCRIPTED,
         change: &["flow.flow.tfrc.weights=constant"],
+        choice: same,
     },
     Mutant {
         name: "I_0 always in",
         check: WEIGHTED_MEAN,
         scenario: SCRIPTED,
-        change: &["flow.flow.tfrc.open_interval=always"],
+        change: &[],
+        choice: always_open,
     },
     Mutant {
         name: "no discounting",
         check: DISCOUNTED_MEAN,
         scenario: SCRIPTED,
         change: &["flow.flow.tfrc.discounting=off"],
+        choice: same,
     },
     Mutant {
         name: "g ignored",
         check: PROMISE,
         scenario: PROMISED,
         change: &["flow.flow={ name = 'flow', kind = 'tfrc', from = 'near', to = 'far', dscp = 'af11' }"],
+        choice: same,
     },
     Mutant {
         name: "NDUPACK = 1",
         check: NO_EVENT,
         scenario: REORDERED,
-        change: &["flow.flow.tfrc.lost_after=1"],
+        change: &[],
+        choice: |choices| choices.lost_after = 1,
     },
     Mutant {
         name: "no limit by the receive rate",
         check: TWICE,
         scenario: LIMITED,
         change: &["flow.flow.tfrc.receive_limit=unlimited"],
+        choice: same,
     },
 ];
 
 /// Value of the check of a mutant's rule, with the rule put wrong or not.
-fn value(mutant: &Mutant, change: &[&str]) -> f64 {
+fn value(mutant: &Mutant, change: &[&str], choice: fn(&mut Choices)) -> f64 {
     let is_sp = mutant.check.name == SP_AT_40.name;
     let text = format!("{}{}", mutant.scenario, if is_sp { SP } else { "" });
     let mut document = Document::new(mutant.name, text);
@@ -369,15 +393,23 @@ fn value(mutant: &Mutant, change: &[&str]) -> f64 {
     }
     change.iter().for_each(|set| document.set(*set));
     let plan = document.plan().map_err(miette::Report::new).unwrap();
-    (mutant.check.value)(&plan.points[0].scenario)
+    let mut scenario = plan.points[0].scenario.clone();
+    for flow in &mut scenario.flows {
+        if let FlowKind::Tfrc(tfrc) = &mut flow.kind {
+            let mut settings = *tfrc.config.settings();
+            choice(settings.algorithm.choices_mut());
+            tfrc.config = settings.validate().expect("a sound choice");
+        }
+    }
+    (mutant.check.value)(&scenario)
 }
 
 /// Every mutant's check holds with the rule and fails without it.
 fn flips(mutant: &Mutant) {
     let Check { name, between: [low, high], .. } = mutant.check;
-    let right = value(mutant, &[]);
+    let right = value(mutant, &[], same);
     assert!((low..=high).contains(&right), "{name}: {right}, not in {low} … {high}");
-    let wrong = value(mutant, mutant.change);
+    let wrong = value(mutant, mutant.change, mutant.choice);
     assert!(
         !(low..=high).contains(&wrong),
         "{}: \"{name}\" does not notice: {wrong} in {low} … {high}",

@@ -64,9 +64,9 @@ fn rate_of(outcome: &Outcome) -> f64 {
 
 #[test]
 fn a_table_sets_the_rate_control() {
-    let flow = flow_of("segment = \"1000B\"\n[flow.tfrc]\nrevision = \"ns2\"\nlost_after = 3");
+    let flow = flow_of("segment = \"1000B\"\n[flow.tfrc]\nrevision = \"ns2\"\nrtt_weight = 0.5");
     let mut expected = Settings::for_revision(Revision::Ns2);
-    expected.algorithm.choices_mut().lost_after = 3;
+    expected.algorithm.choices_mut().rtt_weight = 0.5;
     assert_eq!(*flow.config.settings(), expected);
     let flow = flow_of("");
     assert_eq!(*flow.config.settings(), Settings::default());
@@ -75,11 +75,11 @@ fn a_table_sets_the_rate_control() {
 #[test]
 fn what_is_wrong_is_marked_and_what_is_right_is_said() {
     for (kind, flow, marked, hint) in [
-        ("tfrc", "[flow.tfrc]\ngrowht = \"to-equation\"", "growht", "did you mean `growth`"),
-        ("tfrc", "[flow.tfrc]\ngrowth = \"quick\"", "\"quick\"", "`to-equation`, `packet-per-rtt`"),
+        ("tfrc", "[flow.tfrc]\nflor = \"none\"", "flor", "did you mean `floor`"),
+        ("tfrc", "[flow.tfrc]\nfeedback = \"quick\"", "\"quick\"", "`timer`, `arrival`"),
         ("tfrc", "[flow.tfrc]\nrto_tick = \"1s\"", "\"1s\"", "it needs rto"),
         // Out of range for the core, at the key that made it so.
-        ("tfrc", "[flow.tfrc]\nlost_after = 9\ngrowth = \"to-equation\"", "9", ""),
+        ("tfrc", "[flow.tfrc]\nintervals = 33\nfeedback = \"timer\"", "33", ""),
         ("tfrc", "[flow.tfrc]\nfloor = \"none\"\nrtt_weight = 0.5", "\"none\"", ""),
         ("tfrc-sp", "[flow.tfrc]\npacket_size = \"unbiasing\"", "\"unbiasing\"", "kind = \"tfrc\""),
         ("tfrc-xp", "", "\"tfrc-xp\"", "did you mean `tfrc-sp`"),

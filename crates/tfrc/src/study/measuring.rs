@@ -120,7 +120,6 @@ pub enum HistoryDiscounting {
 
 /// The interval that seeds the history at the first loss event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FirstInterval {
     /// The one at which the equation gives the highest receive rate so far (RFC 5348 §6.3.1).
@@ -161,7 +160,6 @@ pub enum ReceiveRateWindow {
 
 /// A report when the feedback timer expires and no data has come since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EmptyReport {
     /// None: the timer is set anew (RFC 5348 §6.2).
@@ -174,7 +172,6 @@ pub enum EmptyReport {
 /// Packets sent before the first one that arrives, where [`crate::Receiver::expect`] says which
 /// came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FirstLosses {
     /// They are lost (RFC 5348 §6.3.1).

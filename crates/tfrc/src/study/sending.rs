@@ -25,7 +25,6 @@ pub enum InitialRate {
 
 /// How X grows while there has been no loss event, at most once per round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SlowStart {
     /// X doubles within the receive limit, but is at least the initial rate (RFC 5348 §4.3 step 4).
@@ -39,7 +38,6 @@ pub enum SlowStart {
 
 /// How X rises to what the equation gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Growth {
     /// At once (RFC 3448, RFC 5348, SIGCOMM 2000).
@@ -116,7 +114,6 @@ pub struct NoFeedback {
 /// Request that packets make of the receiver from an expiration of the nofeedback timer until the
 /// next report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum AfterExpiration {
     /// Nothing: reports come when they are due.
@@ -128,7 +125,6 @@ pub enum AfterExpiration {
 
 /// Quantity that an expiration of the nofeedback timer cuts, and when an idle sender is spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum NoFeedbackCut {
     /// X_recv_set by Update_Limits, X in slow start; spared while idle if the rate recovers at once
@@ -145,7 +141,6 @@ pub enum NoFeedbackCut {
 
 /// How a risen rate reaches the spacing of packets in slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RateStep {
     /// The new rate holds at once.
@@ -156,7 +151,6 @@ pub enum RateStep {
 
 /// Effect of a change of the rate on the packet that waits for its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Reschedule {
     /// Its time moves with the rate (RFC 5348 §4.6).

@@ -6,7 +6,6 @@ use tfrc_units::schema::{Deserialize, JsonSchema};
 /// Which acknowledgements that acknowledge nothing new count towards the threshold of
 /// [`Pipe::Counter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Duplicates {
     /// Every one.
@@ -20,7 +19,6 @@ pub enum Duplicates {
 
 /// The effect of an echo on a window that cannot be halved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum EcnAtOne {
     /// The window may fall below one segment, and then nothing goes until an acknowledgement lets
@@ -34,7 +32,6 @@ pub enum EcnAtOne {
 
 /// Fast convergence: a CUBIC flow gives way when it loses before its old plateau (RFC 9438 §4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum FastConvergence {
     /// No: for a flow that is alone.
@@ -45,14 +42,12 @@ pub enum FastConvergence {
 
 /// How the window grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Increase {
     /// By the acknowledgement: 1 in slow start, 1/cwnd in congestion avoidance (RFC 5681 (3)).
     PerAck,
     /// The most segments of one acknowledgement that count in slow start: L of RFC 3465, 1 in
     /// RFC 5681 §3.1. It is 1 after a timeout; congestion avoidance grows by acknowledged/cwnd.
-    #[cfg_attr(feature = "schema", serde(untagged))]
     Counted(u32),
 }
 
@@ -121,7 +116,6 @@ pub enum LimitedTransmit {
 
 /// Effect of the loss of a SYN once the connection is open. The window is one segment in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LostSyn {
     /// Effect of any lost segment: ssthresh is cut, and the timer stays doubled until a round-trip
@@ -133,7 +127,6 @@ pub enum LostSyn {
 
 /// Size of the timestamp and SACK options: their bytes are on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum OptionBytes {
     /// Yes: 12 for timestamps, 4 and 8 for each block for SACK (RFC 7323 appendix A, RFC 2018 §3).
@@ -144,7 +137,6 @@ pub enum OptionBytes {
 
 /// Effect of a partial acknowledgement on NewReno's inflated window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum PartialAck {
     /// All inflation goes (ns-2's `partial_window_deflation_` false).
@@ -155,7 +147,6 @@ pub enum PartialAck {
 
 /// Which partial acknowledgements restart the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum PartialAckTimer {
     /// Every one: slow but steady (RFC 6582 §4).
@@ -196,7 +187,6 @@ pub enum Precision {
 
 /// How much beyond the first missing segment the receiver has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ReceiveBuffer {
     /// The whole of [`Settings::window`](crate::tcp::Settings::window).
@@ -211,7 +201,6 @@ pub enum ReceiveBuffer {
 /// The window of NewReno at the end of fast recovery. (Reno ends at ssthresh unless it is
 /// [`RecoveryExit::Grown`].)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RecoveryExit {
     /// The window becomes ssthresh. The acknowledgement that ends the recovery then grows the
@@ -226,7 +215,6 @@ pub enum RecoveryExit {
 /// Rule on whether duplicate acknowledgements for data sent before the last reduction may cause
 /// another. (SACK and CUBIC with [`Pipe::Scoreboard`] follow RFC 6675 instead.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Repeat {
     /// No, but a SACK recovery that is complete lets the next acknowledgement begin another
@@ -242,7 +230,6 @@ pub enum Repeat {
 
 /// How round-trip times become the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum RttArithmetic {
     /// Real numbers; the tick is RFC 6298's G.
@@ -256,7 +243,6 @@ pub enum RttArithmetic {
 
 /// Effect of a timeout on the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SackAtTimeout {
     /// Forgets it (RFC 2018 §8, RFC 6675 §5.1).
@@ -267,7 +253,6 @@ pub enum SackAtTimeout {
 
 /// Quantity that is halved when segments are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Shrink {
     /// FlightSize to the letter: what is sent and not acknowledged cumulatively, without what
@@ -285,7 +270,6 @@ pub enum Shrink {
 /// Event that ends the doubling of the timeout where every acknowledgement is a sample
 /// ([`Timestamps::On`](crate::tcp::Timestamps::On)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum TimestampBackoff {
     /// Any sample: a timestamp shows which transmission it is of (RFC 6298 §3, §5 (5.7)).
