@@ -292,9 +292,7 @@ impl Bridge {
             },
         };
         let mut bytes: Box<[u8]> = frame.into();
-        if skip == ETHERNET
-            && let (Some(target), Some(wire)) = (bytes.get_mut(..6), self.wires.get(to_wire))
-        {
+        if let (Some(target), Some(wire)) = (bytes.get_mut(..6), self.wires.get(to_wire)) {
             target.copy_from_slice(&wire.hardware);
         }
         if !self.capture.is_empty() {

@@ -116,7 +116,7 @@ pub(crate) fn emulation(short: bool) -> Outcome {
 /// Prints what one flow carries over a line of 1 Gbit/s, and the processor time that it takes.
 fn gigabit(program: &Path, folder: &Path, seconds: u32) -> Outcome {
     let before = children_seconds()?;
-    let result = iperf3(program, &scenario(folder, 1000.0)?, "veth", "cubic", seconds)?;
+    let result = iperf3(program, &scenario(folder, 1000.0)?, "cubic", seconds)?;
     let used = children_seconds()? - before;
     let of = |end: &str| result["end"]["cpu_utilization_percent"][end].as_f64().unwrap_or(f64::NAN) / 100.0;
     // iperf3 runs for half as long again: the first part is left out of its rate.
