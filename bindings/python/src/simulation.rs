@@ -465,7 +465,7 @@ fn link_table(plan: &Plan, results: &Results) -> RecordBatch {
 
 /// No rows of a time series yet.
 fn series_rows(axes: &[Axis<'_>]) -> Rows {
-    Rows::new(&["run", "point"], axes, ["flow", "link"], series::COLUMNS.iter().map(|(key, _)| *key))
+    Rows::new(&["run", "point"], axes, ["flow", "link"], series::COLUMNS.iter().map(|(key, ..)| *key))
         .with_word("stopped")
 }
 
@@ -473,6 +473,6 @@ fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_world::res
     let row = rows.row().count(run.run.into()).count(run.number as u64);
     let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
     let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());
-    let row = series::COLUMNS.iter().fold(row, |row, (_, value)| row.number(value(interval)));
+    let row = series::COLUMNS.iter().fold(row, |row, (_, value, _)| row.number(value(interval)));
     row.word(series::stopped(interval).as_deref());
 }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::series::{By, COLUMNS};
 use tfrc_world::emulated::Fidelity;
 use tfrc_world::note::Note;
 use tfrc_world::results::{FlowSummary, GroupOutcome, Interval, LinkOutcome};
@@ -110,25 +111,6 @@ impl Start {
     }
 }
 
-/// The keys of an interval that a simulation measures.
-const SIMULATED: [&str; 15] = [
-    "t_s",
-    "interval_s",
-    "flow",
-    "sent_packets",
-    "received_packets",
-    "lost_packets",
-    "send_rate_bps",
-    "goodput_bps",
-    "allowed_rate_bps",
-    "loss_event_rate",
-    "packet_loss_rate",
-    "rtt_s",
-    "loss_events",
-    "cwnd_packets",
-    "stopped",
-];
-
 /// The line of a simulation's stream: of a flow with the same keys for each flow and at any
 /// time; a value that is not known (a TCP has no allowed rate) is `null`. A line of a link has
 /// the keys of a link.
@@ -139,7 +121,8 @@ pub fn simulated(interval: Interval) -> serde_json::Value {
     if is_link {
         return line;
     }
-    for key in SIMULATED {
+    let columns = COLUMNS.iter().filter(|(.., by)| *by == By::Simulations).map(|(key, ..)| *key);
+    for key in columns.chain(["flow", "stopped"]) {
         if line.get(key).is_none() {
             line[key] = serde_json::Value::Null;
         }

@@ -7,36 +7,45 @@ use crate::csv::field;
 use tfrc_world::results::Interval;
 use tfrc_world::watch::Look;
 
-/// A column of measurements: its key, and its value in an interval.
-pub type Column = (&'static str, fn(&Interval) -> Option<f64>);
+/// A column of measurements: its key, its value in an interval, and who measures it of flows.
+pub type Column = (&'static str, fn(&Interval) -> Option<f64>, By);
+
+/// Measurers of a quantity of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Simulations and all others.
+    Simulations,
+    /// Connections, or nobody: a quantity of links.
+    Others,
+}
 
 /// The columns after the run, point, flow and link of a line: every key of
 /// an [`Interval`], in its order.
 pub const COLUMNS: [Column; 24] = [
-    ("t_s", |i| Some(i.t_s)),
-    ("interval_s", |i| Some(i.interval_s)),
-    ("sent_packets", |i| count(i.sent_packets)),
-    ("received_packets", |i| count(i.received_packets)),
-    ("lost_packets", |i| count(i.lost_packets)),
-    ("late_dropped_packets", |i| count(i.late_dropped_packets)),
-    ("dropped_by_reader_packets", |i| count(i.dropped_by_reader_packets)),
-    ("send_rate_bps", |i| i.send_rate_bps),
-    ("receive_rate_bps", |i| i.receive_rate_bps),
-    ("goodput_bps", |i| i.goodput_bps),
-    ("allowed_rate_bps", |i| i.allowed_rate_bps),
-    ("target_rate_bps", |i| i.target_rate_bps),
-    ("encoder_fps", |i| i.encoder_fps),
-    ("encoder_rate_bps", |i| i.encoder_rate_bps),
-    ("encoder_speed", |i| i.encoder_speed),
-    ("link_rate_bps", |i| i.link_rate_bps),
-    ("loss_event_rate", |i| i.loss_event_rate),
-    ("packet_loss_rate", |i| i.packet_loss_rate),
-    ("rtt_s", |i| i.rtt_s),
-    ("queue_packets", |i| i.queue_packets),
-    ("mean_queue_packets", |i| i.mean_queue_packets),
-    ("utilization", |i| i.utilization),
-    ("loss_events", |i| count(i.loss_events)),
-    ("cwnd_packets", |i| i.cwnd_packets),
+    ("t_s", |i| Some(i.t_s), By::Simulations),
+    ("interval_s", |i| Some(i.interval_s), By::Simulations),
+    ("sent_packets", |i| count(i.sent_packets), By::Simulations),
+    ("received_packets", |i| count(i.received_packets), By::Simulations),
+    ("lost_packets", |i| count(i.lost_packets), By::Simulations),
+    ("late_dropped_packets", |i| count(i.late_dropped_packets), By::Others),
+    ("dropped_by_reader_packets", |i| count(i.dropped_by_reader_packets), By::Others),
+    ("send_rate_bps", |i| i.send_rate_bps, By::Simulations),
+    ("receive_rate_bps", |i| i.receive_rate_bps, By::Others),
+    ("goodput_bps", |i| i.goodput_bps, By::Simulations),
+    ("allowed_rate_bps", |i| i.allowed_rate_bps, By::Simulations),
+    ("target_rate_bps", |i| i.target_rate_bps, By::Others),
+    ("encoder_fps", |i| i.encoder_fps, By::Others),
+    ("encoder_rate_bps", |i| i.encoder_rate_bps, By::Others),
+    ("encoder_speed", |i| i.encoder_speed, By::Others),
+    ("link_rate_bps", |i| i.link_rate_bps, By::Others),
+    ("loss_event_rate", |i| i.loss_event_rate, By::Simulations),
+    ("packet_loss_rate", |i| i.packet_loss_rate, By::Simulations),
+    ("rtt_s", |i| i.rtt_s, By::Simulations),
+    ("queue_packets", |i| i.queue_packets, By::Others),
+    ("mean_queue_packets", |i| i.mean_queue_packets, By::Others),
+    ("utilization", |i| i.utilization, By::Others),
+    ("loss_events", |i| count(i.loss_events), By::Simulations),
+    ("cwnd_packets", |i| i.cwnd_packets, By::Simulations),
 ];
 
 /// The value of the last column, `stopped`: the rule that has stopped the flow, as in JSON.
@@ -72,7 +81,7 @@ pub fn heads<'n>(sweeps: impl IntoIterator<Item = &'n str>, mut out: impl Write)
         line.push_str(&field(name));
     }
     line.push_str(",flow,link");
-    for (key, _) in COLUMNS {
+    for (key, ..) in COLUMNS {
         let _ = write!(line, ",{key}");
     }
     line.push_str(",stopped\n");
@@ -96,7 +105,7 @@ pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result
             line.push(',');
             line.push_str(&field(name.as_deref().unwrap_or_default()));
         }
-        for (_, value) in COLUMNS {
+        for (_, value, _) in COLUMNS {
             match value(interval) {
                 Some(value) => {
                     let _ = write!(line, ",{value}");
@@ -118,7 +127,7 @@ mod tests {
 
     /// An interval in which each key is known.
     fn full() -> Interval {
-        let keys = COLUMNS.iter().map(|(key, _)| (*key).to_owned());
+        let keys = COLUMNS.iter().map(|(key, ..)| (*key).to_owned());
         let numbered = keys.zip(1u32..).map(|(key, n)| (key, serde_json::json!(n)));
         let mut value: serde_json::Value = numbered.collect::<serde_json::Map<_, _>>().into();
         value["flow"] = "a,\"b\"".into();
@@ -132,7 +141,7 @@ mod tests {
         let value = serde_json::json!(all);
         let mut keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
         keys.retain(|key| !["flow", "link", "stopped"].contains(key));
-        let mut columns = COLUMNS.map(|(key, _)| key);
+        let mut columns = COLUMNS.map(|(key, ..)| key);
         columns.sort_unstable();
         assert_eq!(keys, columns);
         // A key that serde would read and that nothing writes would be missed above.
