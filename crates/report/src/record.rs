@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::series::{By, COLUMNS};
 use tfrc_world::emulated::Fidelity;
@@ -64,6 +65,7 @@ pub enum Role {
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Description of a run that is about to start, enough to repeat it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
     /// Kind of run.
@@ -77,16 +79,16 @@ pub struct Start {
     pub command: String,
     /// Date and time of the start of a run in real time, UTC (RFC 3339), such as
     /// `2026-01-31T23:59:59.123Z`; `t_s` counts from here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub started_at: Option<String>,
     /// The other end, `address:port`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub peer: Option<String>,
     /// Packet size asked for, in bytes of application data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub segment_bytes: Option<u64>,
     /// Rate of the bottleneck link where one is known and constant, bit/s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub bottleneck_bps: Option<f64>,
     /// Other settings worth knowing, name to text with its unit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -172,118 +174,108 @@ pub struct Event {
 ///
 /// Unknown at this side is `None`, printed as `null`. The fields from `bottleneck_bps` on belong to
 /// `demo` and are left out elsewhere.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Summary {
     /// How a session of `send`, `stream`, `recv` or `demo` ended; left out elsewhere. The exit
     /// status and the last line are of the same value.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Why the session ended, a sentence for a person. It goes with `outcome`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is not a choice.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Data packets sent.
+    #[serialize_always]
     pub sent_packets: Option<u64>,
     /// Data packets that arrived, each once. Where the receiver writes them out: those written
     /// whole.
+    #[serialize_always]
     pub received_packets: Option<u64>,
     /// Data packets that never arrived.
+    #[serialize_always]
     pub lost_packets: Option<u64>,
     /// Packets that arrived after the receiver had gone on without them.
+    #[serialize_always]
     pub late_packets: Option<u64>,
     /// Application data sent, bytes.
+    #[serialize_always]
     pub sent_bytes: Option<u64>,
     /// Application data that arrived, bytes. Where the receiver writes them out: those written.
+    #[serialize_always]
     pub received_bytes: Option<u64>,
     /// Length of the run, seconds.
     pub duration_s: f64,
     /// Application data sent over the run, bit/s.
+    #[serialize_always]
     pub send_rate_bps: Option<f64>,
     /// Application data that arrived over the run, bit/s.
+    #[serialize_always]
     pub goodput_bps: Option<f64>,
     /// The allowed rate, mean over the run, bit/s.
+    #[serialize_always]
     pub allowed_rate_bps: Option<f64>,
     /// Loss events per packet over the run, slow start excluded, 0 to 1.
+    #[serialize_always]
     pub loss_event_rate: Option<f64>,
     /// Packets lost by the network per packet sent, 0 to 1.
+    #[serialize_always]
     pub packet_loss_rate: Option<f64>,
     /// Round-trip time, mean over the run, seconds.
+    #[serialize_always]
     pub rtt_s: Option<f64>,
     /// Pictures that the encoder of `stream` made, mean from its first on, 1/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder_fps: Option<f64>,
     /// Bitrate of the encoder's picture, mean, bit/s; sound and container come on top.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder_rate_bps: Option<f64>,
     /// Pictures made, of those asked for: below 1 the encoder did not keep up with real time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder_speed: Option<f64>,
     /// Packets the sender dropped because their deadline had passed.
+    #[serialize_always]
     pub late_dropped_packets: Option<u64>,
     /// Share of the packets handed over that the sender dropped because their deadline had passed,
     /// 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_dropped_rate: Option<f64>,
     /// Share of the packets sent that arrived and were not written out, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_by_reader_rate: Option<f64>,
     /// Datagrams that the application handed over and that were never sent, because the session
     /// ended before; those past their deadline are in `late_dropped_packets`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unsent_packets: Option<u64>,
     /// Datagrams that came by `--udp-in` and were refused because they were longer than a packet of
     /// the path carries; left out if there were none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub too_long_packets: Option<u64>,
     /// Datagrams that came by `--udp-in` faster than the allowed rate and found no room; left out
     /// if there were none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source_dropped_packets: Option<u64>,
     /// Data packets that arrived and were not written out: the receiver's own reader, disk or end
     /// was in the way.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_by_reader_packets: Option<u64>,
     /// Reports of the network that nobody listens at the address of `--udp-out`, about one for each
     /// datagram sent there in vain; left out if there were none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unreachable_reports: Option<u64>,
     /// Longest datagram that the path carries in a packet, as far as is known at the end, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_datagram_bytes: Option<u64>,
     /// Packets sent to find out what lengths the path carries.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path_probes: Option<u64>,
     /// Statements of the receiver that were cut down because the record of what was sent rules them
     /// out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected_feedback: Option<u64>,
     /// Reports refused: they acknowledged what was not sent, or were overtaken.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_feedback: Option<u64>,
     /// Sequence numbers left out on purpose.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped_numbers: Option<u64>,
     /// Packets that did not fit the connection: outside of the windows, or of a wrong type.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub invalid_packets: Option<u64>,
     /// Packets received before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_packets: Option<u64>,
     /// Packets received with a congestion mark.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub marked_packets: Option<u64>,
     /// Datagrams that arrived and were dropped because they were not read in time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_dropped_packets: Option<u64>,
     /// Rate of the bottleneck, bit/s; the mean over the run, if keys changed it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck_bps: Option<f64>,
     /// Rate of the TFRC flow over the bottleneck after slow start, headers included, bit/s; with
     /// competitors, in the last three quarters of the time in which all run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_goodput_bps: Option<f64>,
     /// Each flow through the bottleneck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -293,28 +285,23 @@ pub struct Summary {
     pub links: Vec<LinkOutcome>,
     /// Jain's index of the goodputs of the flows with a congestion control, of simulated and
     /// emulated scenarios.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jain_index: Option<f64>,
     /// The entries of the scenario with several flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupOutcome>,
     /// Distance of an emulated network from the one described; left out elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<Fidelity>,
     /// Reasons to read the figures of a simulation with care; left out without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     /// The TFRC flow's rate over the bottleneck, divided by an equal share of it: 1 is fair; `None`
     /// without a competitor.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Coefficient of variation of the TFRC flow's rate over that of the competitors; below 1 is
     /// smoother than TCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cov_ratio: Option<f64>,
     /// Mean equivalence ratio of the TFRC flow and a competitor, 0 to 1; 1 is the same rate at
     /// every moment.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalence_ratio: Option<f64>,
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::keep::{LinkFlows, Looks};
 use crate::recording::Recording;
@@ -67,11 +68,13 @@ pub struct NodeThread {
 }
 
 /// Distance between the emulated network and the one that the scenario describes.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Fidelity {
     /// Worst relative difference, over links that were busy, between the delivered and the
     /// configured rate. `None` if no link was busy.
+    #[serialize_always]
     pub rate_error: Option<f64>,
     /// Median of the difference between the time at which a packet left the emulator and the time
     /// at which the engine let it leave, seconds.
@@ -89,19 +92,15 @@ pub struct Fidelity {
     pub overruns: u64,
     /// Shortest round trip that packets took, without queues, seconds. `None` in runs that were
     /// recorded without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub shortest_round_trip_s: Option<f64>,
     /// Delay of the slowest source of datagrams behind its times at the end, seconds.
     pub source_behind_s: f64,
     /// Greatest share of the run for which a thread or program at a node was ready to run and
     /// others had the processor. `None` where the system does not count, as in the two below.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub programs_waited: Option<f64>,
     /// The greatest share of one of the kernel's threads that do the network's work (`ksoftirqd`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_waited: Option<f64>,
     /// Share of the processors' time that a hypervisor gave to others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen: Option<f64>,
     /// Most bytes by which a datagram of a TFRC flow was shorter than its file asks, as a packet of
     /// DCCP over UDP takes no longer one. Not a reason to refuse the run.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use tfrc::guard::Trip;
 use tfrc_sim::link::LinkStats;
 use tfrc_units::Duration;
@@ -60,21 +61,18 @@ pub struct GroupOutcome {
 
 /// Times of transfers of a known size, from the start of the flow, or the request of an object, to
 /// the arrival of the last byte.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Completion {
     /// Transfers that ended: of a flow with `transfer` in the whole run, objects of `web` in the
     /// measured time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed: Option<u64>,
     /// Median of their times, seconds; unknown while none has ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_p50_s: Option<f64>,
     /// The 95th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_p95_s: Option<f64>,
     /// The 99th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_p99_s: Option<f64>,
 }
 
@@ -228,31 +226,25 @@ pub enum NoFactors {
 }
 
 /// Delays of the data packets of a flow, each percentile to within 1 %.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlowDelays {
     /// One-way delay from sender to receiver, median, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_p50_s: Option<f64>,
     /// The 95th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_p95_s: Option<f64>,
     /// The 99th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_p99_s: Option<f64>,
     /// The part of the one-way delay above that of an empty path at the first rates of its links,
     /// median, seconds: waiting, and what links add on purpose.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queueing_delay_p50_s: Option<f64>,
     /// The 95th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queueing_delay_p95_s: Option<f64>,
     /// The 99th percentile of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queueing_delay_p99_s: Option<f64>,
     /// Mean difference, without its sign, between the one-way delays of packets that arrive one
     /// after the other, seconds: the value that the jitter of RFC 3550 §6.4.1 settles at.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter_s: Option<f64>,
 }
 
@@ -310,6 +302,7 @@ pub struct FlowCounts {
 ///
 /// Counts are of this interval alone, never totals.
 /// `Interval { t_s, interval_s, ..Interval::default() }` starts one.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interval {
@@ -318,83 +311,58 @@ pub struct Interval {
     /// Length of the interval, seconds.
     pub interval_s: f64,
     /// The flow; absent for the flow that `send`, `recv` or `demo` is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// The link that the interval is about, in place of a flow: its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Packets sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_packets: Option<u64>,
     /// Packets received.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub received_packets: Option<u64>,
     /// Packets found lost; of a simulated or emulated flow, the packets that links dropped in this
     /// time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_packets: Option<u64>,
     /// Packets that the sender dropped because their deadline had passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_dropped_packets: Option<u64>,
     /// Packets that arrived and were dropped there because the receiver's reader or disk was too
     /// slow, as far as this side knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_by_reader_packets: Option<u64>,
     /// Application data sent, bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub send_rate_bps: Option<f64>,
     /// X_recv, the receive rate of the latest feedback (RFC 5348 §6.2), bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_rate_bps: Option<f64>,
     /// Application data that arrived, bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_bps: Option<f64>,
     /// X, the allowed sending rate (RFC 5348 §4.3), bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_rate_bps: Option<f64>,
     /// The rate that a media encoder should aim at, bit/s: the allowed rate, at most the cap. Of a
     /// connection only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub target_rate_bps: Option<f64>,
     /// Pictures that the encoder of `stream` made in the last second, 1/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder_fps: Option<f64>,
     /// Bitrate of the encoder's picture in the last second, bit/s; sound and container come on top.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder_rate_bps: Option<f64>,
     /// Pictures made in the last second, of those asked for: 1 is real time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder_speed: Option<f64>,
     /// Rate of the bottleneck link, bit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link_rate_bps: Option<f64>,
     /// p, the loss event rate now (RFC 5348 §5), 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_event_rate: Option<f64>,
     /// Share of the interval's packets that were lost, of those lost or received, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_loss_rate: Option<f64>,
     /// R, the smoothed round-trip time (RFC 5348 §4.3), seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_s: Option<f64>,
     /// Packets waiting in the queue of the link, or of the bottleneck, the most that were seen in
     /// this interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_packets: Option<f64>,
     /// Packets waiting in the queue of the link, mean over the interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_queue_packets: Option<f64>,
     /// Share of the interval in which the link was transmitting, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub utilization: Option<f64>,
     /// Loss events that began; of a TCP, window reductions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_events: Option<u64>,
     /// Congestion window of a TCP at the end of the interval, segments.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<f64>,
     /// The rule that has stopped the flow at the end of the interval: one of its circuit
     /// breaker (RFC 8083), or its stop rule (RFC 3714).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Trip>,
 }
