@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, builder::ValueParser};
+use tfrc_scenario::{Document, ScenarioError, World};
 use tfrc_units::text;
 
 use super::output::{LiveArgs, RecordArgs};
@@ -35,7 +36,7 @@ pub struct LinkArgs {
     pub loss: String,
     /// Room for waiting packets at either end: packets (25p), bytes (50kB), or a table as in a
     /// scenario
-    #[arg(long, value_name = "SIZE", requires = "rate", conflicts_with = "scenario", default_value = "100p")]
+    #[arg(long, value_name = "SIZE", requires = "rate", conflicts_with = "scenario", default_value = "100p", value_parser = queue)]
     pub queue: String,
     /// Change a value of the scenario, such as link.path.rate=4Mbit/s; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
@@ -61,4 +62,48 @@ where
         Ok(_) => Ok(written.to_owned()),
         Err(error) => Err(error.to_string()),
     })
+}
+
+/// The scenario of a link without a file.
+pub(crate) fn one_link() -> Document {
+    let link = "[[link]]\nname = 'path'\nfrom = 'near'\nto = 'far'\nrate = '1Mbit/s'\ndelay = '0ms'\n";
+    Document::new("link", format!("duration = '1h'\nnodes = ['near', 'far']\n{link}"))
+}
+
+/// Takes a queue as it is written, if scenarios have it.
+fn queue(written: &str) -> Result<String, String> {
+    let mut document = one_link();
+    document.set(format!("link.path.queue={written}"));
+    match document.plan_for(World::Links) {
+        Ok(_) => Ok(written.to_owned()),
+        Err(ScenarioError::Invalid(wrong)) => {
+            Err(wrong.hint.iter().fold(wrong.message.clone(), |said, hint| format!("{said}; {hint}")))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_quantity_of_a_link_answers_by_its_own_name() {
+        let command = LinkArgs::augment_args(clap::Command::new("link"));
+        let read = |option: &str, value: &str| {
+            let ends = ["--listen", "127.0.0.1:7000", "--to", "127.0.0.1:6511"];
+            let words = ["link", "--rate", "2M", option, value].into_iter().chain(ends);
+            command.clone().try_get_matches_from(words).map_err(|error| error.to_string())
+        };
+        for (option, right, wrong) in [
+            ("--queue", "25p", "25x"),
+            ("--queue", "{ codel = { limit = '100p' } }", "{ codel = {} }"),
+            ("--loss", "1%", "abc"),
+            ("--delay", "20ms", "2"),
+        ] {
+            assert!(read(option, right).is_ok(), "{option} {right}");
+            let said = read(option, wrong).expect_err(wrong);
+            assert!(said.contains(&format!("'{option} <")) && !said.contains("--set"), "{said}");
+        }
+    }
 }

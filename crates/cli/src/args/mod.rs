@@ -27,6 +27,7 @@ pub use demo::DemoArgs;
 pub use emu::{AtNode, EmuArgs};
 pub use equation::EquationArgs;
 pub use link::LinkArgs;
+pub(crate) use link::one_link;
 pub use man::ManArgs;
 pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
 pub use recv::RecvArgs;

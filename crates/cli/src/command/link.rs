@@ -9,7 +9,7 @@ use serde::Serialize;
 use tfrc_emu::{Direction, Snapshot};
 use tfrc_report::record::{Record, Role, Summary};
 use tfrc_scenario::library::Opened;
-use tfrc_scenario::{Document, Scenario, ScenarioError, World};
+use tfrc_scenario::{Scenario, ScenarioError, World};
 use tfrc_sim::Seed;
 use tfrc_sim::link::LinkStats;
 use tfrc_units::Duration;
@@ -17,16 +17,12 @@ use tfrc_world::recording::Recording;
 use tfrc_world::watch::Watch;
 use tfrc_world::world::relayed::{self, Flows, relay};
 
-use crate::args::{Format, LinkArgs};
+use crate::args::{Format, LinkArgs, one_link};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command};
 use crate::reporter::Reporter;
 use crate::visible::{to_stderr, visible};
 use crate::{Failure, document, page, session};
-
-/// The scenario of a link without a file.
-const ONE_LINK: &str = "duration = '1h'\nnodes = ['near', 'far']\n\
-    [[link]]\nname = 'path'\nfrom = 'near'\nto = 'far'\nrate = '1Mbit/s'\ndelay = '0ms'\n";
 
 /// Figures of the links of a relay.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -142,7 +138,7 @@ const EVERY: Duration = Duration::from_secs(1);
 fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
     let mut document = match (&args.scenario, &args.rate) {
         (None, Some(rate)) => {
-            let mut document = Document::new("link", ONE_LINK);
+            let mut document = one_link();
             let LinkArgs { delay, loss, queue, .. } = args;
             for (key, value) in [("rate", rate), ("delay", delay), ("loss", loss), ("queue", queue)] {
                 document.set(format!("link.path.{key}={value}"));

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use tfrc_report::document::Timing;
 use tfrc_report::human;
+use tfrc_units::saturating;
 use tfrc_world::batch::{FlowRow, Means, PointResult, Results};
 use tfrc_world::note::Note;
 use tfrc_world::results::FlowSummary;
 use tfrc_world::results::{Completion, Outcome};
 use tfrc_world::statistics::Estimate;
+
+use crate::session::counted;
 
 /// Formats the results of one run.
 pub(in crate::command) fn single(outcome: &Outcome, notes: &[Note]) -> String {
@@ -132,7 +135,8 @@ pub(super) fn several(results: &Results) -> String {
     let mut text = match results.shard {
         None => {
             let means = if all_copies { "means" } else { "means ± 95 % intervals" };
-            format!("{points} points, {} runs each; {means}\n", results.runs)
+            let points = counted(saturating(points), "point");
+            format!("{points}, {} each; {means}\n", counted(results.runs.into(), "run"))
         }
         Some(shard) => format!("{runs} runs of shard {}/{}; print them with --json\n", shard.index, shard.of),
     };
