@@ -1,6 +1,6 @@
-//! Keys of `[flow.tfrc]`: settings of [`tfrc::Settings`] by their names; habits of a text or of ns-2
-//! come with its `revision` alone. The types have the words and their meaning; `docs/models/tfrc.md`
-//! has the sources.
+//! Keys of `[flow.tfrc]`: settings of [`tfrc::Settings`] by their names; habits of a text or of
+//! ns-2 come with its `revision` alone. The types have the words and their meaning;
+//! `docs/models/tfrc.md` has the sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
