@@ -518,7 +518,7 @@ fn the_nofeedback_timer_follows_x() {
         let settings = Settings { max_queue_delay, ..Settings::default() };
         let mut sender = Sender::new(&settings.validate().expect("sound"));
         sender.on_sent(at(0), 1000);
-        for (ms, ago) in [(100, 100), (200, 100), (300, 100), (400, 100), (1000, 300)] {
+        for (ms, ago) in [(100, 100), (200, 100), (300, 100), (400, 100), (1000, 300), (1100, 300)] {
             let (elapsed, receive_rate, losses) = (0, 1000.0, LossReport::NoNewLoss);
             put(
                 &mut sender,
