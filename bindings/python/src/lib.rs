@@ -4,9 +4,9 @@
 
 mod advisor;
 mod config;
+mod custom;
 mod equation;
 mod failure;
-mod own;
 mod quantities;
 mod receiver;
 mod recording;

@@ -15,15 +15,15 @@ use tfrc_sim::Seed;
 use tfrc_units::{Duration, saturating};
 use tfrc_world::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
 use tfrc_world::cache::{self, Cache};
-use tfrc_world::own::Registry;
+use tfrc_world::custom::Registry;
 use tfrc_world::printed::{self, Unit};
 use tfrc_world::results::Interval;
 use tfrc_world::statistics;
 use tfrc_world::watch::{Look, Watch};
 use tfrc_world::{Outcome, Run, quantities as lab};
 
+use crate::custom::{Raised, registry};
 use crate::failure::{ScenarioError, raised};
-use crate::own::{Raised, registry};
 use crate::quantities::duration;
 use crate::table::{Axis, Rows, Table};
 use crate::waiting::while_waiting;

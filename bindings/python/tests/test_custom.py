@@ -182,4 +182,4 @@ def test_names_that_are_not_there():
         tfrc.simulate(scenario("'20p'", MINE), agents={"reno": Aimd})
     with pytest.raises(tfrc.ScenarioError, match="in a program of yours") as raised:
         tfrc.simulate(scenario("'20p'", MINE))
-    assert "own-algorithms.md" in raised.value.help
+    assert "custom-algorithms.md" in raised.value.help

@@ -9,7 +9,7 @@ import pytest
 from tfrc.lab import cli
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ("README.md", "docs/guides/python.md", "docs/guides/own-algorithms.md")
+PAGES = ("README.md", "docs/guides/python.md", "docs/guides/custom-algorithms.md")
 
 
 def blocks():

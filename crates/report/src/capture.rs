@@ -87,8 +87,8 @@ impl<'c> Capture<'c> {
         let way = Way { from, to, out };
         let (protocol, content) = match &copy.packet.payload {
             Payload::Dccp(frame) => (DCCP, frame.bytes().to_vec()),
-            Payload::OwnAck(ack) => way.udp(length, &ack.number().to_be_bytes()),
-            Payload::OwnData(data) => way.udp(length, &data.number().to_be_bytes()),
+            Payload::CustomAck(ack) => way.udp(length, &ack.number().to_be_bytes()),
+            Payload::CustomData(data) => way.udp(length, &data.number().to_be_bytes()),
             Payload::TfrcData(data) => {
                 let fields = [
                     saturating::<u32>(data.seq & u64::from(u32::MAX)),

@@ -23,7 +23,7 @@ use super::timetables::timetable;
 use super::traces::Traces;
 use super::written::{Seconds, packet_bytes};
 use super::{
-    Application, Backlog, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals, OwnFlow,
+    Application, Backlog, CustomFlow, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals,
     OwnLine, Pace, Phases, PingFlow, Refusal, RoundTrip, Tcp, TcpFlow, TfrcFlow, WebFlow, World,
     distribution, flow_config, links,
 };
@@ -170,7 +170,7 @@ fn one(
         Kind::Tcp => FlowKind::Tcp(Box::new(tcp(flow, world)?)),
         Kind::Cbr | Kind::Onoff => FlowKind::Datagrams(datagrams(flow)?),
         Kind::Web => FlowKind::Web(Box::new(web(flow, world)?)),
-        Kind::Custom => FlowKind::Own(own(flow, world)?),
+        Kind::Custom => FlowKind::Custom(custom(flow, world)?),
         Kind::Ping => FlowKind::Ping(PingFlow {
             interval: flow.interval.as_ref().map_or(Ok(Duration::from_secs(1)), positive_time)?,
             size: flow.segment.as_ref().map_or(Ok(PING_BYTES), payload)?,
@@ -490,14 +490,14 @@ fn web(flow: &syntax::Flow, world: World) -> Checked<WebFlow> {
 }
 
 /// A flow with a controller of the host's own.
-fn own(flow: &syntax::Flow, world: World) -> Checked<OwnFlow> {
+fn custom(flow: &syntax::Flow, world: World) -> Checked<CustomFlow> {
     of_the_host(world, flow.kind.span(), "the congestion control of a `custom` flow")?;
     let Some(controller) = &flow.controller else {
         let what = "`controller` is missing";
         return Err(Mistake::new(Fault::MissingKey, flow.kind.span(), what, "a flow of this kind needs it")
             .hint("add controller = \"NAME\", its name in the program that runs the file"));
     };
-    Ok(OwnFlow {
+    Ok(CustomFlow {
         controller: controller.get_ref().clone(),
         segment: flow.segment.as_ref().map_or(Ok(SEGMENT_BYTES), payload)?,
         header: flow.header.as_ref().map_or(TCP_HEADER_BYTES, |bytes| bytes.0),
@@ -512,7 +512,7 @@ pub(super) fn of_the_host(world: World, place: Range<usize>, what: &str) -> Chec
         World::Emulated | World::Simulated => {
             let what = format!("{what} is in a program of yours, which has to run this file");
             Err(Mistake::new(Fault::World, place, what, "not to be had here")
-                .hint("run it from Python or Rust (docs/guides/own-algorithms.md)"))
+                .hint("run it from Python or Rust (docs/guides/custom-algorithms.md)"))
         }
     }
 }

@@ -241,7 +241,7 @@ pub enum FlowKind {
     /// A DCCP connection: two endpoints of the core, byte for byte.
     Dccp(Box<DccpFlow>),
     /// A congestion control of the host's own.
-    Own(OwnFlow),
+    Custom(CustomFlow),
     /// Echo requests.
     Ping(PingFlow),
     /// A model TCP.
@@ -254,7 +254,7 @@ pub enum FlowKind {
 
 /// A flow whose congestion control the host has, by its name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OwnFlow {
+pub struct CustomFlow {
     /// The name.
     pub controller: String,
     /// Bytes of payload in a packet.

@@ -11,7 +11,7 @@ use tfrc_sim::link::DeliveryTrace;
 use tfrc_sim::loss::{Flows, Loss, LossAction, LossPlace, LossRule, Period, Step};
 use tfrc_sim::marker::{ColorMode, Marker, MarkerRule, MeterScope};
 use tfrc_sim::network::{LinkChange, Reorder};
-use tfrc_sim::queue::{Limit, OwnName, Queue};
+use tfrc_sim::queue::{CustomName, Limit, Queue};
 use tfrc_sim::{LinkSpec, Network};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -355,7 +355,7 @@ pub(super) fn queue(given: Option<&Spanned<syntax::Queue>>, unless: Queue, world
                     rio.is_some(),
                 ] == [false; 6]
             {
-                return own_queue(name, world);
+                return custom_queue(name, world);
             }
             match (codel, fair, tail, pie, red, rio) {
                 (Some(t), None, None, None, None, None) => settings(t).map(Queue::CoDel),
@@ -377,9 +377,9 @@ pub(super) fn queue(given: Option<&Spanned<syntax::Queue>>, unless: Queue, world
 }
 
 /// A queue of the host's own.
-fn own_queue(name: &Spanned<String>, world: World) -> Checked<Queue> {
+fn custom_queue(name: &Spanned<String>, world: World) -> Checked<Queue> {
     of_the_host(world, name.span(), "a `custom` queue")?;
-    OwnName::new(name.get_ref()).map(Queue::Own).ok_or_else(|| {
+    CustomName::new(name.get_ref()).map(Queue::Custom).ok_or_else(|| {
         let what = format!("`{}` cannot be the name of a queue", name.get_ref());
         Mistake::new(Fault::Word, name.span(), what, "not 1 to 31 bytes of ASCII")
             .hint("give the queue a short name, such as \"mine\"")

@@ -312,8 +312,7 @@ impl Network {
     }
 
     /// An engine as [`build`](Self::build) makes it, in which `queues` gives a discipline for each
-    /// queue of the host's own, by its name ([`Queue::Own`]). Where it gives none the queue has no
-    /// limit.
+    /// custom queue, by its name ([`Queue::Custom`]). Where it gives none the queue has no limit.
     #[must_use]
     pub fn build_with<A: Agent>(&self, seed: Seed, queues: &mut MakeQueue<'_>) -> Engine<A> {
         let routes = Routes::shortest(self.nodes.len(), &self.links);

@@ -1,5 +1,5 @@
-//! `cargo run -p tfrc-world --example delay_grid`: the bound on the queueing delay over networks that
-//! nobody tuned it on, for `docs/models/delay-bound.md`. One core, about half an hour.
+//! `cargo run -p tfrc-world --example delay_grid`: the bound on the queueing delay over networks
+//! that nobody tuned it on, for `docs/models/delay-bound.md`. One core, about half an hour.
 //!
 //! Cells, their seeds and the bars were fixed before the first run.
 #![expect(clippy::disallowed_macros, clippy::unwrap_used, reason = "a program for one table")]

@@ -66,7 +66,7 @@ fn kind(kind: &FlowKind) -> &'static str {
             tfrc_sim::traffic::Pattern::OnOff { .. } => "onoff",
             _ => "cbr",
         },
-        FlowKind::Own(_) => "custom",
+        FlowKind::Custom(_) => "custom",
         FlowKind::Ping(_) => "ping",
         FlowKind::Web(_) => "web",
     }

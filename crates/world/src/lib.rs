@@ -11,13 +11,13 @@ pub mod agent;
 pub mod batch;
 #[cfg(feature = "host")]
 pub mod cache;
+pub mod custom;
 pub mod emulated;
 mod figures;
 pub mod jobs;
 pub mod keep;
 pub mod metric;
 pub mod note;
-pub mod own;
 pub mod printed;
 pub mod quantities;
 pub mod recording;

@@ -213,7 +213,7 @@ fn flow_draws(flow: &Flow) -> bool {
             FlowKind::Datagrams(datagrams) => matches!(datagrams.pattern, Pattern::OnOff { .. }),
             FlowKind::Dccp(dccp) => application_draws(&dccp.application),
             // It may draw, and nothing here can know.
-            FlowKind::Own(_) => true,
+            FlowKind::Custom(_) => true,
             FlowKind::Ping(_) => false,
             FlowKind::Tcp(tcp) => !tcp.overhead.is_zero(),
             FlowKind::Tfrc(tfrc) => application_draws(&tfrc.application),

@@ -6,8 +6,8 @@ use tfrc_scenario::Scenario;
 use tfrc_sim::trace::{PacketCopy, TraceRecord};
 
 use crate::agent::Payload;
+use crate::custom::{NotRegistered, Registry};
 use crate::keep::{Keep, PacketDelays};
-use crate::own::{NotRegistered, Registry};
 use crate::recording::Recording;
 use crate::results::Outcome;
 use crate::state::Stage;

@@ -3,6 +3,7 @@
 mod against_tcp;
 mod clean_paths;
 mod code_version;
+mod custom;
 mod delay_bound;
 mod delays;
 mod fixed_point;
@@ -11,7 +12,6 @@ mod language;
 mod mutants;
 mod ns2_nofeedback;
 mod ns2_slow_start;
-mod own;
 mod rate_control;
 mod run;
 mod traces;

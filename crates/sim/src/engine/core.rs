@@ -93,7 +93,7 @@ impl<P> Core<P> {
             copies: Vec::new(),
             events: Events::new(),
             packets: Arena::new(),
-            links: links.iter().map(|spec| Link::new(spec, seed, own_queue(spec, queues))).collect(),
+            links: links.iter().map(|spec| Link::new(spec, seed, custom_queue(spec, queues))).collect(),
             on_links: OnLinks::default(),
             loopback: Link::new(&loopback, seed, None),
             routes,
@@ -610,9 +610,9 @@ pub(super) fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events
 }
 
 /// The discipline of a link whose queue is the host's own.
-fn own_queue(spec: &LinkSpec, queues: &mut MakeQueue<'_>) -> Option<Box<dyn Discipline>> {
+fn custom_queue(spec: &LinkSpec, queues: &mut MakeQueue<'_>) -> Option<Box<dyn Discipline>> {
     match &spec.queue {
-        Queue::Own(name) => queues(name.as_str(), spec),
+        Queue::Custom(name) => queues(name.as_str(), spec),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use tfrc_units::{Instant, saturating};
 
 use super::codel::{Held, Hold, Next};
 use super::fair::FairHold;
-use super::{Admission, Discipline, OwnHold, Queue, Waiting};
+use super::{Admission, CustomHold, Discipline, Queue, Waiting};
 use crate::packet::Header;
 use crate::{LinkSpec, Seed};
 
@@ -13,7 +13,7 @@ use crate::{LinkSpec, Seed};
 pub(crate) enum Holding {
     CoDel(Hold),
     Fair(FairHold),
-    Own(OwnHold),
+    Own(CustomHold),
 }
 
 impl Holding {
@@ -26,7 +26,7 @@ impl Holding {
                 let salt = seed.stream(&format!("link/{}/queue", spec.name)).bits();
                 Some(Self::Fair(FairHold::new(*fair, salt)))
             }
-            Queue::Own(_) => own.map(|discipline| Self::Own(OwnHold::new(discipline))),
+            Queue::Custom(_) => own.map(|discipline| Self::Own(CustomHold::new(discipline))),
             Queue::DropTail(_) | Queue::Pie(_) | Queue::Red(_) | Queue::Rio(_) => None,
         }
     }

@@ -5,10 +5,10 @@
 //! from the line's schedule. These decide when the line takes a packet.
 
 pub(crate) mod codel;
+mod custom;
 mod fair;
 pub(crate) mod hold;
 mod limit;
-mod own;
 mod pie;
 mod red;
 mod rio;
@@ -23,11 +23,11 @@ use crate::trace::DropCause;
 use crate::{Seed, Stream};
 
 pub use codel::CoDel;
+pub(crate) use custom::CustomHold;
+pub use custom::{Admission, CustomName, Discipline, QueuedPacket, Taken};
 pub use fair::FqCoDel;
 pub use limit::Limit;
 pub(crate) use limit::Waiting;
-pub(crate) use own::OwnHold;
-pub use own::{Admission, Discipline, OwnName, QueuedPacket, Taken};
 use pie::PieProcess;
 pub use pie::{Activation, Pie, Randomness, StepLimit};
 use red::RedProcess;
@@ -58,7 +58,7 @@ pub enum Queue {
     ///
     /// [`Network::build`]: crate::Network::build
     /// [`Network::build_with`]: crate::Network::build_with
-    Own(OwnName),
+    Custom(CustomName),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(Pie),
     /// Random early detection.
@@ -180,7 +180,7 @@ impl Policy {
         let controller = match queue {
             Queue::CoDel(codel) => return Self::Passive(codel.limit),
             Queue::FqCoDel(fair) => return Self::Passive(fair.limit),
-            Queue::Own(_) => return Self::Passive(Limit::Unlimited),
+            Queue::Custom(_) => return Self::Passive(Limit::Unlimited),
             Queue::DropTail(limit) => return Self::Passive(*limit),
             Queue::Pie(pie) => Controller::Pie(PieProcess::new(*pie)),
             Queue::Red(red) => Controller::Red(RedProcess::new(*red, rate, delay)),
@@ -244,7 +244,7 @@ impl Queue {
         match self {
             Self::CoDel(codel) => codel.limit.granule(),
             Self::FqCoDel(fair) => fair.limit.granule(),
-            Self::Own(_) => 1,
+            Self::Custom(_) => 1,
             Self::DropTail(limit) => limit.granule(),
             Self::Pie(pie) => pie.limit.granule(),
             Self::Red(red) => red.limit.granule(),
@@ -257,7 +257,7 @@ impl Queue {
         match self {
             Self::CoDel(codel) => codel.fault(),
             Self::FqCoDel(fair) => fair.fault(),
-            Self::DropTail(_) | Self::Own(_) => None,
+            Self::DropTail(_) | Self::Custom(_) => None,
             Self::Pie(pie) => pie.fault(),
             Self::Red(red) => red.fault(rate),
             Self::Rio(rio) => rio.fault(),

@@ -1,11 +1,11 @@
 //! The protocol cores, unmodified, and the simulator's background traffic, as agents of one engine.
 
 mod application;
+mod custom;
 mod dccp;
 mod histogram;
 mod late;
 mod meter;
-mod own;
 mod payload;
 mod tfrc;
 
@@ -14,12 +14,14 @@ use tfrc_sim::{Agent, Context, Packet, TimerKey};
 use tfrc_units::Instant;
 
 pub(crate) use self::application::Source;
+pub use self::custom::{
+    Acknowledged, Allowance, Controller, CustomAck, CustomData, CustomReceiver, CustomSender, Lost,
+};
 pub use self::dccp::addresses;
 pub use self::dccp::{DccpHost, Frame};
 pub(crate) use self::dccp::{EndTask, HostSetup};
 pub use self::late::LateAgent;
 pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
-pub use self::own::{Acknowledged, Allowance, Controller, Lost, OwnAck, OwnData, OwnReceiver, OwnSender};
 pub use self::payload::Payload;
 pub(crate) use self::payload::START;
 pub use self::tfrc::LossEvent;
@@ -35,9 +37,9 @@ pub enum Any {
     /// Any of the others on a host that acts late.
     Late(Box<LateAgent>),
     /// The receiving end of a flow with a controller of the host's own.
-    OwnReceiver(Box<OwnReceiver>),
+    CustomReceiver(Box<CustomReceiver>),
     /// The sending end of one.
-    OwnSender(Box<OwnSender>),
+    CustomSender(Box<CustomSender>),
     /// The receiving half of a TFRC flow.
     TfrcReceiver(Box<TfrcReceiver>),
     /// The sending half of a TFRC flow.
@@ -130,10 +132,10 @@ impl Any {
             (Self::TfrcSender(agent), Payload::TfrcFeedback(report)) => {
                 agent.on_feedback(now, report, context);
             }
-            (Self::OwnReceiver(agent), Payload::OwnData(data)) => {
+            (Self::CustomReceiver(agent), Payload::CustomData(data)) => {
                 agent.on_data(now, &packet.header, *data, context);
             }
-            (Self::OwnSender(agent), Payload::OwnAck(ack)) => agent.on_ack(now, *ack, context),
+            (Self::CustomSender(agent), Payload::CustomAck(ack)) => agent.on_ack(now, *ack, context),
             (Self::Dccp(agent), Payload::Dccp(frame)) => agent.on_frame(now, &packet.header, frame, context),
             _ => {}
         }
@@ -144,8 +146,8 @@ impl Any {
         match self {
             Self::Dccp(agent) => agent.on_timer(now, context),
             Self::Late(late) => late.on_timer(now, key, context),
-            Self::OwnReceiver(_) => {}
-            Self::OwnSender(agent) => agent.on_timer(now, key, context),
+            Self::CustomReceiver(_) => {}
+            Self::CustomSender(agent) => agent.on_timer(now, key, context),
             Self::TfrcReceiver(agent) => agent.on_timer(now, context),
             Self::TfrcSender(agent) => agent.on_timer(now, context),
             Self::Traffic(agent) => agent.on_timer(now, key, context),

@@ -4,8 +4,8 @@ use tfrc_sim::TimerKey;
 use tfrc_sim::tcp::DataKind;
 use tfrc_sim::traffic::Segment;
 
+use super::custom::{CustomAck, CustomData};
 use super::dccp::Frame;
-use super::own::{OwnAck, OwnData};
 use super::tfrc::TfrcData;
 
 /// Starts any sender: its first timer.
@@ -20,10 +20,10 @@ pub enum Payload {
     Datagram(tfrc_emu::Datagram),
     /// A DCCP packet, byte for byte.
     Dccp(Frame),
-    /// An acknowledgement of a packet of [`OwnData`].
-    OwnAck(OwnAck),
+    /// An acknowledgement of a packet of [`CustomData`].
+    CustomAck(CustomAck),
     /// A packet of a flow with a controller of the host's own.
-    OwnData(OwnData),
+    CustomData(CustomData),
     /// A data packet of a TFRC flow.
     TfrcData(TfrcData),
     /// A feedback packet of a TFRC flow.
@@ -46,8 +46,8 @@ impl Payload {
         match self {
             #[cfg(feature = "relay")]
             Self::Datagram(_) => true,
-            Self::Dccp(_) | Self::OwnData(_) | Self::TfrcData(_) => true,
-            Self::OwnAck(_) | Self::TfrcFeedback(_) => false,
+            Self::Dccp(_) | Self::CustomData(_) | Self::TfrcData(_) => true,
+            Self::CustomAck(_) | Self::TfrcFeedback(_) => false,
             Self::Traffic(Segment::Data(data)) => data.kind == DataKind::Data,
             Self::Traffic(segment) => matches!(segment, Segment::Datagram(_) | Segment::Request(_)),
         }

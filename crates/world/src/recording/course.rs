@@ -18,7 +18,7 @@ pub(super) fn fairness(members: &[Member<'_>], flows: &[FlowSummary]) -> Option<
 /// Returns true for a flow with a congestion control.
 fn is_controlled(kind: &FlowKind) -> bool {
     match kind {
-        FlowKind::Tfrc(_) | FlowKind::Dccp(_) | FlowKind::Own(_) | FlowKind::Tcp(_) => true,
+        FlowKind::Tfrc(_) | FlowKind::Dccp(_) | FlowKind::Custom(_) | FlowKind::Tcp(_) => true,
         FlowKind::Datagrams(_) | FlowKind::Ping(_) | FlowKind::Web(_) => false,
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn groups(
 /// not measured.
 pub(super) fn times(member: &Member<'_>, completions: Completions) -> Option<Vec<f64>> {
     match &member.flow.kind {
-        FlowKind::Own(_) | FlowKind::Tcp(_) if member.flow.timetable.total().is_some() => {
+        FlowKind::Custom(_) | FlowKind::Tcp(_) if member.flow.timetable.total().is_some() => {
             let time = completions.transfer.map(|at| at.saturating_since(member.start).as_secs_f64());
             Some(time.into_iter().collect())
         }

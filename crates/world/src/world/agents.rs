@@ -15,15 +15,15 @@ use tfrc_sim::{Address, AgentId, Engine, NodeId, Seed, Stream};
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::agent::{
-    Any, DccpHost, EndTask, FlowLosses, Host, HostSetup, LateAgent, OwnReceiver, OwnSender, START,
+    Any, CustomReceiver, CustomSender, DccpHost, EndTask, FlowLosses, Host, HostSetup, LateAgent, START,
     SenderSetup, Source, TfrcReceiver, TfrcSender,
 };
+use crate::custom::Registry;
 use crate::metric::Mean;
-use crate::own::Registry;
 use crate::results::Stop;
 use crate::state::Progress;
 use tfrc_scenario::{
-    Application, DatagramFlow, DccpFlow, Flow, FlowKind, LossIntervals, Member, OwnFlow, PingFlow, Tcp,
+    Application, CustomFlow, DatagramFlow, DccpFlow, Flow, FlowKind, LossIntervals, Member, PingFlow, Tcp,
     TcpFlow, TfrcFlow, WebFlow,
 };
 
@@ -67,7 +67,7 @@ fn attach<'s>(
         FlowKind::Dccp(dccp) => flow.dccp(dccp),
         FlowKind::Tcp(tcp) => flow.tcp(tcp),
         FlowKind::Datagrams(datagrams) => flow.datagrams(datagrams),
-        FlowKind::Own(setup) => flow.own(setup, own),
+        FlowKind::Custom(setup) => flow.own(setup, own),
         FlowKind::Ping(ping) => flow.ping(ping),
         FlowKind::Web(web) => flow.web(web),
     };
@@ -198,15 +198,15 @@ impl<'s> Attaching<'_, 's> {
         })
     }
 
-    fn own(&mut self, setup: &OwnFlow, own: &Registry) -> (Ends, AgentId) {
+    fn own(&mut self, setup: &CustomFlow, own: &Registry) -> (Ends, AgentId) {
         let controller = own.make_controller(&setup.controller).expect(
             "a registry runs only scenarios whose names it has, and no other world has a custom flow",
         );
-        let receiver = Any::OwnReceiver(Box::new(OwnReceiver::new(self.timetable().total())));
+        let receiver = Any::CustomReceiver(Box::new(CustomReceiver::new(self.timetable().total())));
         self.both(receiver, |flow, peer| {
             let times = (flow.timetable(), flow.member.flow.stop);
-            let sender = OwnSender::new(controller, setup.clone(), peer, flow.member.id, times);
-            Any::OwnSender(Box::new(sender))
+            let sender = CustomSender::new(controller, setup.clone(), peer, flow.member.id, times);
+            Any::CustomSender(Box::new(sender))
         })
     }
 
@@ -281,7 +281,7 @@ pub(crate) fn bytes(engine: &Engine<Host>, ends: Ends) -> [u64; 2] {
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => {
             [sender.stats().sent_data_bytes, receiver.stats().received_data_bytes]
         }
-        (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
+        (Some(Any::CustomSender(sender)), Some(Any::CustomReceiver(receiver))) => {
             [sender.sent_bytes(), receiver.bytes()]
         }
         (Some(Any::Traffic(sender)), Some(Any::Traffic(receiver))) => {
@@ -316,7 +316,7 @@ pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
             competed: sender.connection().and_then(|c| competed(c.rate_sender(), engine.now())),
             ..dccp(sender, receiver)
         },
-        (Some(Any::OwnSender(sender)), Some(Any::OwnReceiver(receiver))) => {
+        (Some(Any::CustomSender(sender)), Some(Any::CustomReceiver(receiver))) => {
             let losses = FlowLosses { events: sender.loss_events(), packets: sender.sent_packets() };
             Progress {
                 sent_packets: sender.sent_packets(),

@@ -10,8 +10,8 @@ use tfrc_units::{Duration, Instant};
 
 use super::agents::{Ends, agent, attach_all, bytes, progress};
 use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
+use crate::custom::Registry;
 use crate::keep::{Keep, LinkFlows, PacketDelays};
-use crate::own::Registry;
 use crate::recording::against_tcp;
 use crate::state::{Completions, Progress, World};
 
@@ -143,7 +143,9 @@ impl World for Simulated<'_> {
     fn completions(&self, number: usize) -> Completions {
         let receiver = self.flows.get(number).and_then(|ends| agent(&self.engine, ends.receiver));
         match receiver {
-            Some(Any::OwnReceiver(receiver)) => Completions { transfer: receiver.completed(), objects: None },
+            Some(Any::CustomReceiver(receiver)) => {
+                Completions { transfer: receiver.completed(), objects: None }
+            }
             Some(Any::Traffic(Traffic::TcpSink(sink))) => {
                 Completions { transfer: sink.completed(), objects: None }
             }

@@ -23,16 +23,17 @@ const GAIN: f64 = 0.25;
 const DRAIN: f64 = 0.75;
 const DRAIN_TIMES: u64 = 4;
 /// While a queue drains no less arrives than was sent, but for a packet or two of noise. If less
-/// than this part of the first receive rate arrives and the queue grows, the path has become slower.
+/// than this part of the first receive rate arrives and the queue grows, the path has become
+/// slower.
 const SLOWER: f64 = 0.625;
-/// The queue counts as gone below this part of the bound: round-trip times vary by themselves. A
-/// burst is no more than that either.
+/// The queue counts as gone below this part of the bound: round-trip times vary by themselves.
+/// A burst is no more than that either.
 const GONE: u64 = 8;
 /// Competing ends after this many round-trip times without a queue: that of a TCP which has halved
 /// its window may be gone for one or two.
 const FREE: u64 = 4;
-/// A queue that others fill falls when it is shorter than its longest by this part of the bound, and
-/// rises when it is longer than its shortest by as much: twice the noise of [`GONE`].
+/// A queue that others fill falls when it is shorter than its longest by this part of the bound,
+/// and rises when it is longer than its shortest by as much: twice the noise of [`GONE`].
 const TURN: u64 = 4;
 /// The longest time for which R_min is believed while the queue is never gone: as long as a path
 /// usually keeps its length, and so long that emptying the queue costs 1 % of the rate or less.

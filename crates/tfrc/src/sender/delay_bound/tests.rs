@@ -235,8 +235,8 @@ fn two_drainings_in_vain_are_others() {
     assert_eq!((bound.competed(at(now)), bound.competed(at(now + 60_000))), (MS(841), MS(841)));
 }
 
-/// Next to others the limit is X_recv from the moment when the queue falls by D/4, here 20 ms, until
-/// it rises by as much.
+/// Next to others the limit is X_recv from the moment when the queue falls by D/4, here 20 ms,
+/// until it rises by as much.
 #[test]
 fn a_queue_that_falls_is_not_filled() {
     let (mut bound, now) = competing();
@@ -281,8 +281,8 @@ fn a_competing_flow_looks_again() {
     }
 }
 
-/// A queue that others hold below the bound, and that drainings do not drain, is theirs to keep: the
-/// flow does not compete.
+/// A queue that others hold below the bound, and that drainings do not drain, is theirs to keep:
+/// the flow does not compete.
 #[test]
 fn a_queue_below_the_bound_is_no_reason_to_compete() {
     let mut bound = bound();

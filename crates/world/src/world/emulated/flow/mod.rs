@@ -136,7 +136,7 @@ pub(super) fn start(member: &Member<'_>, venue: &Venue<'_>, state: &FlowState) -
         FlowKind::Dccp(flow) => dccp::start(&dccp::Session::of_dccp(flow), &course, from, to),
         FlowKind::Datagrams(flow) => datagrams::start(flow, &course, from, to),
         // Refused where a scenario is read.
-        FlowKind::Own(_) => Err(io::ErrorKind::Unsupported.into()),
+        FlowKind::Custom(_) => Err(io::ErrorKind::Unsupported.into()),
         FlowKind::Ping(flow) => ping::start(*flow, &course, from, to),
         FlowKind::Web(flow) => web::start(flow, &course, from, to),
     };

@@ -7,7 +7,7 @@ use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::Instant;
 use tfrc_world::Run;
 use tfrc_world::agent::{Acknowledged, Allowance, Controller, Lost};
-use tfrc_world::own::Registry;
+use tfrc_world::custom::Registry;
 
 /// A window in packets.
 #[derive(Debug)]
@@ -55,14 +55,14 @@ impl Discipline for HeadDrop {
 pub(crate) fn goodputs(text: &str) -> Result<Vec<(String, f64)>, Box<dyn std::error::Error>> {
     let registry =
         Registry::default().controller("aimd", || Aimd(2.0)).queue("head-drop", |_| HeadDrop::default());
-    let plan = Document::new("own.toml", text).plan_for(World::Extended)?;
+    let plan = Document::new("custom.toml", text).plan_for(World::Extended)?;
     let outcome = Run::of(&plan.points[0].scenario).own(&registry)?.outcome().ok_or("stopped")?;
     Ok(outcome.flows.into_iter().map(|flow| (flow.id, flow.goodput_bps.unwrap_or(0.0))).collect())
 }
 
 /// Runs the scenario next to this file.
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for (flow, bps) in goodputs(include_str!("../own.toml"))? {
+    for (flow, bps) in goodputs(include_str!("../custom.toml"))? {
         println!("{flow:<8} {:.2} Mbit/s", bps / 1e6);
     }
     Ok(())

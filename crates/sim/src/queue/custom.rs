@@ -9,7 +9,7 @@ use super::Waiting;
 use super::codel::{Held, Next};
 use crate::packet::{FlowId, Header};
 
-/// A queue discipline of the host's own, for [`Queue::Own`](super::Queue::Own).
+/// A queue discipline of the host's own, for [`Queue::Custom`](super::Queue::Custom).
 ///
 /// The link keeps the packets; the discipline keeps their numbers, and chooses.
 pub trait Discipline: fmt::Debug + Send {
@@ -62,12 +62,12 @@ pub enum Taken {
 
 /// Name under which the host has a discipline: 1 to 31 bytes of ASCII.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct OwnName([u8; LONGEST_NAME]);
+pub struct CustomName([u8; LONGEST_NAME]);
 
 /// Bytes of a name.
 const LONGEST_NAME: usize = 31;
 
-impl OwnName {
+impl CustomName {
     /// `None` if it is empty, too long, or not ASCII.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
@@ -85,7 +85,7 @@ impl OwnName {
     }
 }
 
-impl fmt::Debug for OwnName {
+impl fmt::Debug for CustomName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_str().fmt(f)
     }
@@ -93,7 +93,7 @@ impl fmt::Debug for OwnName {
 
 /// The packets that wait, and the discipline that chooses.
 #[derive(Debug)]
-pub(crate) struct OwnHold {
+pub(crate) struct CustomHold {
     discipline: Box<dyn Discipline>,
     held: BTreeMap<u64, Held>,
     waiting: Waiting,
@@ -110,7 +110,7 @@ enum Service {
     Wanted,
 }
 
-impl OwnHold {
+impl CustomHold {
     pub(crate) fn new(discipline: Box<dyn Discipline>) -> Self {
         Self {
             discipline,
@@ -188,10 +188,12 @@ mod tests {
     fn names_of_every_length() {
         let longest = "a".repeat(31);
         for name in ["a", "my-queue", longest.as_str()] {
-            assert_eq!(OwnName::new(name).expect("fits").as_str(), name);
+            assert_eq!(CustomName::new(name).expect("fits").as_str(), name);
         }
         assert!(
-            [String::new(), "a".repeat(32), "é".to_owned()].iter().all(|name| OwnName::new(name).is_none())
+            [String::new(), "a".repeat(32), "é".to_owned()]
+                .iter()
+                .all(|name| CustomName::new(name).is_none())
         );
     }
 }

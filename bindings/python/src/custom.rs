@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::{Instant, Rate};
 use tfrc_world::agent::{Acknowledged, Allowance, Controller, Lost};
-use tfrc_world::own::Registry;
+use tfrc_world::custom::Registry;
 
 /// Python's callables that make controllers or queues, by their names.
 type Makers = Vec<(String, Py<PyAny>)>;

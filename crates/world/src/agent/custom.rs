@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use tfrc_scenario::OwnFlow;
+use tfrc_scenario::CustomFlow;
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
 use tfrc_sim::traffic::{Distinct, Supply, Timetable};
 use tfrc_sim::{Address, Context, TimerKey};
@@ -74,12 +74,12 @@ pub struct Allowance {
 
 /// Content of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnData {
+pub struct CustomData {
     number: u64,
     bytes: u32,
 }
 
-impl OwnData {
+impl CustomData {
     /// Its number in its flow, from 0.
     #[must_use]
     pub const fn number(&self) -> u64 {
@@ -89,12 +89,12 @@ impl OwnData {
 
 /// Content of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnAck {
+pub struct CustomAck {
     number: u64,
     marked: bool,
 }
 
-impl OwnAck {
+impl CustomAck {
     /// The number of the packet that it acknowledges, in its flow from 0.
     #[must_use]
     pub const fn number(&self) -> u64 {
@@ -116,11 +116,11 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The sending end. It starts when its first timer fires.
 #[derive(Debug)]
-pub struct OwnSender {
+pub struct CustomSender {
     controller: Box<dyn Controller>,
     peer: Address,
     flow: FlowId,
-    setup: OwnFlow,
+    setup: CustomFlow,
     timetable: Timetable,
     stop: Option<Instant>,
     allowance: Allowance,
@@ -144,10 +144,10 @@ pub struct OwnSender {
     started: bool,
 }
 
-impl OwnSender {
+impl CustomSender {
     pub(crate) fn new(
         controller: Box<dyn Controller>,
-        setup: OwnFlow,
+        setup: CustomFlow,
         peer: Address,
         flow: FlowId,
         (timetable, stop): (Timetable, Option<Instant>),
@@ -226,7 +226,7 @@ impl OwnSender {
         self.go_on(now, context);
     }
 
-    pub(super) fn on_ack(&mut self, now: Instant, ack: OwnAck, context: &mut Context<'_, Payload>) {
+    pub(super) fn on_ack(&mut self, now: Instant, ack: CustomAck, context: &mut Context<'_, Payload>) {
         let place = ack.number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         if let Some(sent) = place.and_then(|place| self.sent.get_mut(place)?.take()) {
             self.outstanding -= 1;
@@ -337,9 +337,9 @@ impl OwnSender {
     }
 
     fn send(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
-        let OwnFlow { segment, header, ecn, .. } = self.setup;
+        let CustomFlow { segment, header, ecn, .. } = self.setup;
         let size = segment + header;
-        let payload = Payload::OwnData(OwnData { number: self.next, bytes: segment });
+        let payload = Payload::CustomData(CustomData { number: self.next, bytes: segment });
         let (to, flow, precedence) = (self.peer, self.flow, Precedence::Low);
         context.send(Outgoing { to, flow, size, ecn, precedence, payload });
         if self.outstanding == 0 {
@@ -356,7 +356,7 @@ impl OwnSender {
 
 /// The receiving end.
 #[derive(Debug)]
-pub struct OwnReceiver {
+pub struct CustomReceiver {
     transfer: Option<u64>,
     numbers: Distinct,
     packets: u64,
@@ -364,7 +364,7 @@ pub struct OwnReceiver {
     completed: Option<Instant>,
 }
 
-impl OwnReceiver {
+impl CustomReceiver {
     pub(crate) const fn new(transfer: Option<u64>) -> Self {
         Self { transfer, numbers: Distinct::from(0), packets: 0, bytes: 0, completed: None }
     }
@@ -386,7 +386,7 @@ impl OwnReceiver {
         &mut self,
         now: Instant,
         header: &Header,
-        data: OwnData,
+        data: CustomData,
         context: &mut Context<'_, Payload>,
     ) {
         if self.numbers.arrives(data.number) {
@@ -396,14 +396,14 @@ impl OwnReceiver {
         if self.completed.is_none() && self.transfer.is_some_and(|transfer| self.bytes >= transfer) {
             self.completed = Some(now);
         }
-        let ack = OwnAck { number: data.number, marked: header.ecn == Ecn::Ce };
+        let ack = CustomAck { number: data.number, marked: header.ecn == Ecn::Ce };
         context.send(Outgoing {
             to: header.src,
             flow: header.flow,
             size: ACK_BYTES,
             ecn: Ecn::NotEct,
             precedence: Precedence::Low,
-            payload: Payload::OwnAck(ack),
+            payload: Payload::CustomAck(ack),
         });
     }
 }

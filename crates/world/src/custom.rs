@@ -73,7 +73,7 @@ impl Registry {
             known: known.into_iter().cloned().collect(),
         };
         for flow in &scenario.flows {
-            if let FlowKind::Own(own) = &flow.kind
+            if let FlowKind::Custom(own) = &flow.kind
                 && !self.controllers.contains_key(&own.controller)
             {
                 return Err(missing("controller", &own.controller, self.controllers.keys().collect()));
@@ -82,7 +82,7 @@ impl Registry {
         let links = scenario.network.links().map(|(_, link)| &link.queue);
         let lines = scenario.flows.iter().flat_map(|flow| [&flow.lines.access, &flow.lines.exit]);
         for queue in links.chain(lines.flatten().map(|line| &line.queue)) {
-            if let Queue::Own(name) = queue
+            if let Queue::Custom(name) = queue
                 && !self.queues.contains_key(name.as_str())
             {
                 return Err(missing("queue", name.as_str(), self.queues.keys().collect()));
@@ -108,7 +108,7 @@ impl fmt::Display for NotRegistered {
         let Self { what, name, known } = self;
         write!(f, "there is no {what} `{name}`: ")?;
         match known.as_slice() {
-            [] => write!(f, "none is registered (docs/guides/own-algorithms.md)"),
+            [] => write!(f, "none is registered (docs/guides/custom-algorithms.md)"),
             known => write!(f, "registered are {}", known.join(", ")),
         }
     }

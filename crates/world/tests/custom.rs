@@ -6,16 +6,16 @@ use tfrc_scenario::{Document, Scenario, World};
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::Instant;
 use tfrc_world::Run;
-use tfrc_world::own::{NotRegistered, Registry};
+use tfrc_world::custom::{NotRegistered, Registry};
 
-#[path = "../../../contrib/own-algorithm/src/main.rs"]
+#[path = "../../../contrib/custom-algorithm/src/main.rs"]
 #[expect(clippy::disallowed_macros, reason = "the example is a program that prints")]
 mod example;
 
-const TEXT: &str = include_str!("../../../contrib/own-algorithm/own.toml");
+const TEXT: &str = include_str!("../../../contrib/custom-algorithm/custom.toml");
 
 fn scenario(text: &str) -> Scenario {
-    let plan = Document::new("own.toml", text).plan_for(World::Extended).map_err(miette::Report::new);
+    let plan = Document::new("custom.toml", text).plan_for(World::Extended).map_err(miette::Report::new);
     plan.unwrap().points.remove(0).scenario
 }
 
@@ -32,7 +32,7 @@ fn the_example_shares_its_line_with_cubic() {
 /// The manifest outside of the workspace names crates that are there.
 #[test]
 fn the_example_is_a_program_of_its_own() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/own-algorithm");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/custom-algorithm");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("it is there");
     let paths: Vec<&str> =
         manifest.split("path = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
@@ -106,6 +106,6 @@ fn names_that_no_program_has() {
     let error = Registry::default().check(&scenario(TEXT)).expect_err("nothing is registered");
     let known = Vec::new();
     assert_eq!(error, NotRegistered { what: "controller", name: "aimd".to_owned(), known });
-    let error = Document::new("own.toml", TEXT).plan().expect_err("the program has none");
+    let error = Document::new("custom.toml", TEXT).plan().expect_err("the program has none");
     assert!(error.to_string().contains("in a program of yours"), "{error}");
 }
