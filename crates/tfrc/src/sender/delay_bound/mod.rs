@@ -290,14 +290,14 @@ impl DelayBound {
                     *until = (*until).max(now + sample * 2);
                 }
                 *least_rtt = (*least_rtt).min(sample);
-                let (floor, before) = (*least_rtt, *before);
+                let (floor, arrived, before) = (*least_rtt, *passed, *before);
                 // While R_min falls there may be a queue still.
                 if gone && (!fell || now >= *until) {
                     (self.former, self.floor) = (None, (Duration::ZERO, 0));
                     self.patience = (self.patience / 2).max(FIRST_PATIENCE);
                     self.hold(now);
                 } else if now >= *until {
-                    self.not_drained(now, floor, before);
+                    self.not_drained(now, floor, arrived, before);
                 }
             }
             State::Competing { since, turn, falls, empty_since } => {
@@ -328,8 +328,8 @@ impl DelayBound {
     }
 
     /// A queue of this flow would be gone. The path is longer now, or others keep the queue above
-    /// the bound.
-    fn not_drained(&mut self, now: Instant, floor: Duration, before: Rate) {
+    /// the bound. If far less arrived than before, it is slower in any case.
+    fn not_drained(&mut self, now: Instant, floor: Duration, arrived: Rate, before: Rate) {
         let (last, times) = self.floor;
         let apart = floor.max(last).saturating_sub(floor.min(last));
         let times = if apart <= self.most / GONE { times + 1 } else { 1 };
@@ -342,7 +342,7 @@ impl DelayBound {
         }
         self.former = self.least_rtt.map(|least| (least, before));
         self.least_rtt = Some(floor);
-        self.passed.replace(now, before);
+        self.passed.replace(now, if arrived < before * SLOWER { arrived } else { before });
         self.hold(now);
     }
 
