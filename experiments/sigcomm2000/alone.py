@@ -13,7 +13,7 @@ PACKET, SHAPE = 8000, 1.5
 
 
 def rates(sources: int, seed: int, start: float = 20.0, end: float = 2500.0) -> Any:
-    """The rates of so many drawn sources between two times, bit/s.
+    """The rates of drawn sources between two times in seconds, bit/s each.
 
     A burst is the nearest whole number of packets to what the time on would hold, and at least one;
     the time off follows the gap after the last packet.

@@ -29,19 +29,11 @@ pub fn read_results(path: &Path) -> io::Result<String> {
     read_at_most(path, MOST_RESULTS)
 }
 
-/// The text of a file that another file names. A pipe or a device, which might wait indefinitely,
-/// is refused.
+/// The text of a file that the program has kept, of at most 256 MiB. A pipe or a device, which
+/// might wait indefinitely, is refused.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_file(path: impl AsRef<Path>) -> io::Result<String> {
-    read_file_at_most(path.as_ref(), MOST_BYTES)
-}
-
-/// The text of a file that the program has kept, of at most 256 MiB.
-///
-/// # Errors
-/// As [`read_file`].
 pub fn read_kept(path: &Path) -> io::Result<String> {
     read_file_at_most(path, MOST_RESULTS)
 }
@@ -108,13 +100,15 @@ mod tests {
     fn what_has_no_end_is_not_read() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("a"), "text").expect("written");
-        assert_eq!(read_file(dir.path().join("a")).expect("read"), "text");
-        assert!(read_file(dir.path()).is_err());
+        assert_eq!(read_kept(&dir.path().join("a")).expect("read"), "text");
+        assert!(read_kept(dir.path()).is_err());
         #[cfg(unix)]
         {
             let endless = read(Path::new("/dev/zero")).expect_err("endless");
             assert_eq!(endless.kind(), io::ErrorKind::FileTooLarge);
-            assert!(read_file("/dev/zero").is_err_and(|error| error.to_string() == "it is not a file"));
+            assert!(
+                read_kept(Path::new("/dev/zero")).is_err_and(|error| error.to_string() == "it is not a file")
+            );
         }
     }
 }

@@ -198,34 +198,6 @@ impl Fidelity {
         list
     }
 
-    /// The worse of two in each part; counts are added up.
-    #[must_use]
-    pub fn worst(self, other: Self) -> Self {
-        let greater = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
-        let greatest = |a: Option<f64>, b: Option<f64>| match (a, b) {
-            (Some(a), Some(b)) => Some(greater(a, b)),
-            (a, b) => a.or(b),
-        };
-        Self {
-            rate_error: greatest(self.rate_error, other.rate_error),
-            delay_error_p50_s: greater(self.delay_error_p50_s, other.delay_error_p50_s),
-            delay_error_p99_s: greater(self.delay_error_p99_s, other.delay_error_p99_s),
-            wakeup_p50_s: greater(self.wakeup_p50_s, other.wakeup_p50_s),
-            wakeup_p99_s: greater(self.wakeup_p99_s, other.wakeup_p99_s),
-            own_drops: self.own_drops.saturating_add(other.own_drops),
-            overruns: self.overruns.saturating_add(other.overruns),
-            shortest_round_trip_s: match (self.shortest_round_trip_s, other.shortest_round_trip_s) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            },
-            source_behind_s: greater(self.source_behind_s, other.source_behind_s),
-            programs_waited: greatest(self.programs_waited, other.programs_waited),
-            kernel_waited: greatest(self.kernel_waited, other.kernel_waited),
-            stolen: greatest(self.stolen, other.stolen),
-            shortened_bytes: self.shortened_bytes.max(other.shortened_bytes),
-        }
-    }
-
     /// The fidelity in a line, for a person.
     #[must_use]
     pub fn words(&self) -> String {

@@ -19,16 +19,6 @@ impl Keep {
     /// Nothing but the bytes of each flow.
     pub const NOTHING: Self =
         Self { looks: Looks::None, link_flows: LinkFlows::None, delays: PacketDelays::None };
-
-    /// All that either keeps.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            looks: self.looks.max(other.looks),
-            link_flows: self.link_flows.max(other.link_flows),
-            delays: self.delays.max(other.delays),
-        }
-    }
 }
 
 /// Delays and drops of packets and times of objects: measured or not. Only a simulation can.

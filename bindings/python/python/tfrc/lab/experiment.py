@@ -64,8 +64,8 @@ class SeedRule:
             raise BadExperiment(f"{self}: at least {FEWEST_RUNS} seeds, most >= least, part >= 1")
 
     def level(self, seeds: int) -> float:
-        """The share of cells that the look at so many seeds may misjudge: what the spending function
-        of Lan and DeMets (1983, of Pocock's type) has spent there more than at the look before. The
+        """The share of cells, 0 to 1, that the look at this number of seeds may misjudge: the increment
+        of the spending function of Lan and DeMets (1983, of Pocock's type) since the look before. The
         sum is a bound for any dependence between the looks."""
         looks = [min(self.least << step, self.most) for step in range((self.most // self.least).bit_length() + 1)]
         before = max((look for look in looks if look < seeds), default=0)

@@ -216,7 +216,7 @@ class Pages:
         return page
 
     def _screen(self) -> str:
-        """What holds of the papers, what does not, and what cannot be known, in one screen."""
+        """The papers in one screen: results that hold, that do not, and that cannot be known."""
         said: dict[str, list[str]] = {"holds": [], "fails": [], "unknown": []}
         for paper, some in itertools.groupby(self.experiments, lambda one: one.folder.parent.name):
             all_ = list(some)

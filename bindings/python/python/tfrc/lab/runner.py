@@ -60,7 +60,7 @@ class Point:
 
     @property
     def done(self) -> list[tuple[dict[str, float], float]]:
-        """What the runs gave that this point asks for; others may have asked for more."""
+        """The columns and the packet hops of each run of this point."""
         return [self.given[run] for run in range(1, self.seeds + 1)]
 
 
