@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE.parent / "scenarios/bottleneck.toml"
 # Examples of one workspace need names of their own.
+PACKAGES = {"noq": "noq-frames", "quinn": "tfrc-quinn"}
 EXAMPLES = {"noq": "frames", "quinn": "quinn_frames"}
 # Seconds of each run, and those at its beginning that do not count.
 SECONDS, BEGINNING = 60, 10
@@ -44,7 +45,7 @@ def main():
 def built(transport):
     """The example of the crate."""
     command = ["cargo", "build", "--locked", "--manifest-path", HERE / "Cargo.toml", "--package",
-               f"tfrc-{transport}", "--example", EXAMPLES[transport], "--message-format", "json"]
+               PACKAGES[transport], "--example", EXAMPLES[transport], "--message-format", "json"]
     folder = os.environ | {"CARGO_TARGET_DIR": str(HERE.parent / "target/integrations")}
     text = subprocess.run(command, env=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
     made = [json.loads(line).get("executable") for line in text.splitlines()]

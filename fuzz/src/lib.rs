@@ -14,13 +14,14 @@ mod harness;
 pub mod journal;
 pub mod options;
 pub mod packet;
+pub mod quic;
 pub mod scenario;
 
 /// A target by its name.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets; the directories of `corpus` are named so.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("cache", cache::check),
     ("connection", connection::check),
     ("core", core::check),
@@ -29,5 +30,6 @@ pub const TARGETS: [Target; 9] = [
     ("journal", journal::check),
     ("options", options::check),
     ("packet", packet::check),
+    ("quic", quic::check),
     ("scenario", scenario::check),
 ];

@@ -167,3 +167,15 @@ fn a_guarantee_without_mark_and_circuit_breaker_is_refused() {
         assert_eq!(tfrc(&line.split(' ').collect::<Vec<_>>()).status.code(), Some(2), "{line}");
     }
 }
+
+/// A program without QUIC knows the option, and says how to have it.
+#[cfg(not(feature = "quic"))]
+#[test]
+fn a_private_session_needs_quic() {
+    for line in [&["send", "localhost", "--quic"][..], &["recv", "--quic", "-p", "0"]] {
+        let output = tfrc(line);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("built without QUIC") && said.contains("--features quic"), "{said}");
+    }
+}

@@ -18,7 +18,7 @@ pub(crate) fn check() -> Outcome {
     format(GSTREAMER)?;
     run(workspace(MANIFEST, "test").args([
         "--package",
-        "tfrc-noq",
+        "noq-frames",
         "--package",
         "tfrc-rtc",
         "--package",

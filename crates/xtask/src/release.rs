@@ -15,6 +15,9 @@ const SHARE: &str = "target/deb-share";
 /// The name and path of each completion, by the name of its shell.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "tfrc.bash"), ("fish", "tfrc.fish"), ("zsh", "_tfrc")];
 
+/// Features of the program that users get, besides the default ones: it is built once, for many.
+const FEATURES: [&str; 2] = ["--features", "quic"];
+
 /// Name of a step, and the function that returns the file it made.
 type Step = (&'static str, fn() -> Result<PathBuf, String>);
 
@@ -51,7 +54,7 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn program() -> Result<PathBuf, String> {
-    done(cargo().args(["build", "--release", "--locked", "--package", "tfrc-cli"]))?;
+    done(cargo().args(["build", "--release", "--locked", "--package", "tfrc-cli"]).args(FEATURES))?;
     Ok(root().join("target/release/tfrc"))
 }
 
@@ -59,7 +62,7 @@ fn program() -> Result<PathBuf, String> {
 fn bill() -> Result<PathBuf, String> {
     let mut command = CARGO_CYCLONEDX.command()?;
     command.args(["cyclonedx", "--format", "json", "--spec-version", "1.5", "--describe", "binaries"]);
-    done(command.args(["--manifest-path", "crates/cli/Cargo.toml"]))?;
+    done(command.args(["--manifest-path", "crates/cli/Cargo.toml"]).args(FEATURES))?;
     let written = root().join("crates/cli/tfrc_bin.cdx.json");
     let bill = root().join(DIST).join("tfrc.cdx.json");
     std::fs::rename(&written, &bill).map_err(|e| format!("{}: {e}", written.display()))?;
@@ -99,7 +102,8 @@ fn static_program() -> Result<PathBuf, String> {
     let target = host()?;
     let mut command = cargo();
     command.env("RUSTFLAGS", "-C target-feature=+crt-static");
-    done(command.args(["build", "--release", "--locked", "--package", "tfrc-cli", "--target", &target]))?;
+    let arguments = ["build", "--release", "--locked", "--package", "tfrc-cli", "--target", &target];
+    done(command.args(arguments).args(FEATURES))?;
     let (built, given) =
         (root().join("target").join(target).join("release/tfrc"), root().join(DIST).join("tfrc"));
     std::fs::copy(&built, &given).map_err(|e| format!("{}: {e}", built.display()))?;

@@ -7,6 +7,7 @@ mod equation;
 mod link;
 mod man;
 mod output;
+mod private;
 mod recv;
 mod replay;
 mod reproduce;
@@ -30,6 +31,7 @@ pub use link::LinkArgs;
 pub(crate) use link::one_link;
 pub use man::ManArgs;
 pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
+pub use private::PrivateArgs;
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
 pub use reproduce::ReproduceArgs;
@@ -101,7 +103,13 @@ pub enum Command {
 /// and completions.
 #[must_use]
 pub fn whole() -> clap::Command {
-    Cli::command().mut_subcommand("send", |send| send.mut_args(|argument| argument.hide(false)))
+    let shown = |command: clap::Command| command.mut_args(|argument| argument.hide(false));
+    let command = Cli::command().mut_subcommand("send", shown);
+    if command.find_subcommand("stream").is_some() {
+        command.mut_subcommand("stream", shown)
+    } else {
+        command
+    }
 }
 
 /// The help of `send` with every option, if these arguments ask for it: `send --help-all`.

@@ -5,6 +5,7 @@ use tfrc_net::{Friend, Profile, Revision};
 use tfrc_units::Duration;
 
 use super::output::{LiveArgs, RecordArgs};
+use super::private::PrivateArgs;
 use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt, Target};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
@@ -25,6 +26,9 @@ pub struct RecvArgs {
     /// UDP port to listen on; without it 6511
     #[arg(short = 'p', long, value_name = "PORT")]
     pub port: Option<u16>,
+    /// QUIC and keys.
+    #[command(flatten)]
+    pub private: PrivateArgs,
     /// Write the data of one connection to a file, or to standard output (-), and end; connections
     /// that bring none do not count. Without -o the data of any number of connections is only
     /// counted. A file is FILE.part until the sender has closed and all is written; FILEs that
@@ -60,6 +64,9 @@ pub struct RecvArgs {
     /// lets everybody in
     #[arg(help_heading = ACCESS, long, value_name = "ADDRESS[/PREFIX]|any", value_parser = values::allowed)]
     pub allow: Vec<AllowedPeers>,
+    /// Take connections from the owner of this key only; may be given several times
+    #[arg(help_heading = ACCESS, long, value_name = "KEY", requires = "quic", conflicts_with = "from", value_parser = values::fingerprint)]
+    pub allow_key: Vec<String>,
     /// End a connection that has brought no data for this long after it was made; or off
     #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "30s", value_parser = values::time_or_off)]
     pub idle: Limit,

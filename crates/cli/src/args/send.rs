@@ -9,6 +9,7 @@ use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
 use super::output::{LiveArgs, StreamArgs};
+use super::private::PrivateArgs;
 use super::values::{self, AllowedPeers, FileOrStream, ListenAt, RatePlace, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
@@ -34,6 +35,12 @@ pub struct SendArgs {
     /// everybody in
     #[arg(hide = true, help_heading = REVERSE, long, value_name = "ADDRESS[/PREFIX]|any", requires = "reverse", conflicts_with = "to", value_parser = values::allowed)]
     pub allow: Vec<AllowedPeers>,
+    /// Let receivers with this key in only; may be given several times
+    #[arg(hide = true, help_heading = REVERSE, long, value_name = "KEY", requires_all = ["reverse", "quic"], conflicts_with = "to", value_parser = values::fingerprint)]
+    pub allow_key: Vec<String>,
+    /// QUIC and keys.
+    #[command(flatten)]
+    pub private: PrivateArgs,
     /// Wait this long for a receiver that is not there yet, or busy
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub wait: Option<Duration>,
@@ -52,7 +59,7 @@ pub struct SendArgs {
     /// Never send faster; without it 50 Mbit/s, and no cap to this host
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
-    /// Data in each packet; without it 1316B, or less where the path carries less
+    /// Data in each packet; without it 1316B, or what the path carries
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", value_parser = values::packet_size)]
     pub length: Option<u16>,
     /// Packets a second the application makes; else as many as allowed
@@ -126,8 +133,7 @@ pub struct SendArgs {
     /// only its owner may read it
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Replace files of --report, --series, --pcap and --journal that exist; without it they are
-    /// refused
+    /// Replace files that exist of --report, --series, --pcap and --journal
     #[arg(help_heading = RECORDS, long)]
     pub overwrite: bool,
     /// Live view.

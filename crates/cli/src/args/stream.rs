@@ -7,6 +7,7 @@ use tfrc_units::{Duration, Rate};
 
 use super::SendArgs;
 use super::output::{LiveArgs, StreamArgs};
+use super::private::PrivateArgs;
 use super::values::{self, Target};
 
 /// Arguments of `tfrc stream`: picture and sound, encoded by GStreamer at the allowed rate.
@@ -23,6 +24,9 @@ pub struct MediaArgs {
     /// Wait this long for a receiver that is not there yet, or busy
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub wait: Option<Duration>,
+    /// QUIC and keys.
+    #[command(flatten)]
+    pub private: PrivateArgs,
     /// Stop after this time
     #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
@@ -138,6 +142,7 @@ impl MediaArgs {
         let matches = command.try_get_matches_from(["send", "--", &self.to.to_string()])?;
         let send = SendArgs::from_arg_matches(&matches)?;
         Ok(SendArgs {
+            private: self.private.clone(),
             wait: self.wait,
             time: self.time,
             cap: self.cap,

@@ -217,6 +217,15 @@ pub fn target(written: &str) -> Result<Target, String> {
     Ok(Target { host: host.to_owned(), port })
 }
 
+/// Reads the fingerprint of a key, as far as it can be seen without cryptography.
+pub fn fingerprint(written: &str) -> Result<String, String> {
+    let letters = written.strip_prefix("SHA256:").unwrap_or_default();
+    let is_one =
+        letters.len() == 43 && letters.bytes().all(|c| c.is_ascii_alphanumeric() || b"+/".contains(&c));
+    let hint = || "expected SHA256: and 43 letters, as `tfrc recv --quic` prints it".to_owned();
+    is_one.then(|| written.to_owned()).ok_or_else(hint)
+}
+
 /// Reads the address of another program's UDP port: a [`Target`] with its port.
 pub fn udp_target(written: &str) -> Result<Target, String> {
     let hint = || "expected HOST:PORT, such as 127.0.0.1:5001 or [::1]:5001".to_owned();

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any, connect_waiting};
-use tfrc_net::{BindError, Connection, Endpoint, Options, Recordings};
+use tfrc_net::{BindError, Options, Recordings};
 
-use super::{Part, shown, why_not_connected};
+use super::{Connection, Endpoint, Part, Privacy, shown, why_not_connected};
 use crate::Failure;
 use crate::args::values::Target;
 use crate::reporter::Reporter;
@@ -63,14 +63,22 @@ pub(crate) async fn connect(
     part: Part,
     options: &Options,
     recordings: Recordings,
+    privacy: &Privacy,
     reporter: &mut Reporter,
 ) -> Result<(Endpoint, Connection), Failure> {
     let Callee { name, addresses, wait } = callee;
     let attempt = async {
-        match wait {
-            Some(wait) => connect_waiting(addresses, options, recordings, wait.into()).await,
-            None => connect_any(addresses, options, recordings).await,
-        }
+        let connected = match (privacy, wait) {
+            #[cfg(feature = "quic")]
+            (Privacy::Keys(keys), _) => {
+                let (endpoint, connection) = keys.connect(addresses, options, wait).await?;
+                return Ok((Endpoint::Quic(endpoint), Connection::Quic(connection)));
+            }
+            (Privacy::None, Some(wait)) => connect_waiting(addresses, options, recordings, wait.into()).await,
+            (Privacy::None, None) => connect_any(addresses, options, recordings).await,
+        };
+        let connected = connected.map_err(|error| why_unconnected(name, error));
+        connected.map(|(endpoint, connection)| (Endpoint::Dccp(endpoint), Connection::Dccp(connection)))
     };
     tokio::pin!(attempt);
     let names: Vec<String> = addresses.iter().copied().map(shown).collect();
@@ -92,7 +100,16 @@ pub(crate) async fn connect(
         connection.close_now().await;
         return Err(Failure::Run(format!("{name}: {why}")));
     }
-    connected.map_err(|error| match error {
+    #[cfg(feature = "quic")]
+    if let (Ok(_), Privacy::Keys(keys)) = (&connected, privacy) {
+        keys.remember(reporter);
+    }
+    connected
+}
+
+/// The sentence for a session over DCCP that was not made.
+fn why_unconnected(name: &Target, error: ConnectAnyError) -> Failure {
+    match error {
         ConnectAnyError::Failed(attempts) => match attempts.as_slice() {
             [(address, error)] => {
                 Failure::Run(format!("cannot connect to {}: {}", shown(*address), sentence(error)))
@@ -110,7 +127,7 @@ pub(crate) async fn connect(
             "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
         ),
         error => Failure::Run(format!("cannot connect to {name}: {error}")),
-    })
+    }
 }
 
 fn sentence(error: &AttemptError) -> String {

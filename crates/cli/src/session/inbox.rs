@@ -1,9 +1,9 @@
 //! Datagrams that a receiver hands out in order, and counts of them.
 
-use tfrc_net::{Connection, InOrder};
+use tfrc_net::InOrder;
 use tfrc_units::{Duration, Instant, saturating};
 
-use super::Tally;
+use super::{Connection, Tally};
 
 /// Received datagrams, in order.
 #[derive(Debug, Default)]

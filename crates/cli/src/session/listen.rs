@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use tfrc_net::options::Prefix;
-use tfrc_net::{BindError, Endpoint, Options};
+use tfrc_net::{BindError, Options};
 use tokio::time::Instant;
 
+use super::{Endpoint, Privacy};
 use crate::Failure;
 use crate::args::values::{AllowedPeers, DEFAULT_PORT, ListenAt};
 use crate::interrupt::Interrupt;
@@ -27,6 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) async fn listen(
     at: &[SocketAddr],
     options: &Options,
+    privacy: &Privacy,
     reporter: &mut Reporter,
     interrupt: &mut Interrupt,
 ) -> Result<Endpoint, Failure> {
@@ -35,7 +37,7 @@ pub(crate) async fn listen(
     loop {
         let mut failed = None;
         for address in at {
-            match Endpoint::bind(*address, options) {
+            match Endpoint::bind(*address, options, privacy) {
                 Ok(endpoint) => return Ok(endpoint),
                 // The first is what the user wants; the others are for systems that lack it.
                 Err(error) if in_use(&error) => {
@@ -112,7 +114,10 @@ pub(crate) fn check_reach(
     if allow.is_empty() {
         return Err(Failure::usage(
             format!("any host that reaches this one could {what}: {who} are not authenticated"),
-            format!("name the {who} with --allow ADDRESS[/PREFIX], or let everybody in with --allow any"),
+            format!(
+                "name the {who} with --allow ADDRESS[/PREFIX], or by their keys with --quic and --allow-key, or let \
+                 everybody in with --allow any"
+            ),
         ));
     }
     let anybody = allow.iter().any(|peers| match peers {

@@ -2,7 +2,7 @@
 //! that it has not sent all that it meant to, or meant to send nothing. Other peers know no such
 //! words, and need none.
 
-use tfrc_net::Connection;
+use super::Connection;
 
 /// The part of one end in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! A connection seen over time: differences between two looks at it become records.
 
 use tfrc::RateReason;
-use tfrc_net::{Connection, Status};
+use tfrc_net::Status;
 use tfrc_report::record::{Event, EventKind, Record};
 use tfrc_units::{Duration, Instant};
 use tfrc_world::results::Interval;
 
+use super::Connection;
 use super::tally::as_f64;
 
 /// Turns the status of a connection into intervals and events, and keeps the means of the run.

@@ -23,6 +23,8 @@ mod network;
 mod output;
 mod pictures;
 mod pipe;
+#[cfg(feature = "quic")]
+mod private;
 mod program;
 mod rate_out;
 mod recording;

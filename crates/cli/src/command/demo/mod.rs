@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::Monitor;
 use tfrc_net::options::Listen;
-use tfrc_net::{Connection, Endpoint, Options};
+use tfrc_net::{Endpoint, Options};
 use tfrc_report::record::{EventKind, Record, Role};
 use tfrc_scenario::{Document, Flow, FlowKind, FlowTimetable, Group, Lines, Scenario, TcpFlow};
 use tfrc_sim::tcp;
@@ -27,7 +27,7 @@ use crate::args::{DemoArgs, Format};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
 use crate::reporter::{Reporter, ReporterConfig};
-use crate::session::{self, DatagramSource, Ending, Inbox, SAMPLE, Tally, Task};
+use crate::session::{self, Connection, DatagramSource, Ending, Inbox, SAMPLE, Tally, Task};
 use crate::{Failure, limits, page};
 
 /// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
@@ -94,7 +94,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let received = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&received);
     let receiving = tokio::spawn(async move {
-        let connection = receiver.accept().await?;
+        let connection = Connection::Dccp(receiver.accept().await?);
         let tally = receive(&receiver, &connection, &counted).await;
         connection.accept_close(&tally.to_string()).await;
         drop(connection);
@@ -105,7 +105,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         .connect(network.local_addr())
         .await
         .map_err(|error| Failure::Run(format!("cannot connect over loopback: {error}")))?;
-    let connection = Arc::new(connection);
+    let connection = Arc::new(Connection::Dccp(connection));
     let competing = starts.len();
     let mut steering = Steering::new(hand, link_rate, competing, spares);
     let mut keys = match &screen {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::{Monitor, Snapshot};
-use tfrc_net::Connection;
 use tfrc_report::record::{EventKind, Record, Summary};
 use tfrc_scenario::Scenario;
 use tfrc_units::{Duration, Instant, Rate};
@@ -13,7 +12,7 @@ use tfrc_world::watch::Look;
 use tfrc_world::world::relayed::{Flows, summaries};
 
 use super::contest::Contest;
-use crate::session::{Sampler, Tally, as_f64};
+use crate::session::{Connection, Sampler, Tally, as_f64};
 
 /// Everything that is seen of the run while it lasts.
 pub(super) struct Watch {

@@ -3,7 +3,6 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tfrc_net::Connection;
 use tokio::task::JoinHandle;
 
 use super::Receiver;
@@ -13,7 +12,7 @@ use super::sink::Sink;
 use crate::Failure;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
-use crate::session::{self, Ending, Output, OutputPlan};
+use crate::session::{self, Connection, Ending, Output, OutputPlan};
 
 /// An output that takes longer to open waits for somebody.
 const PATIENCE: Duration = Duration::from_millis(200);

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_net::{Connection, Received};
+use tfrc_net::Received;
 use tfrc_units::{Duration, Instant};
 
 use crate::interrupt::Interrupt;
-use crate::session::{DatagramWriter, Inbox};
+use crate::session::{Connection, DatagramWriter, Inbox};
 
 /// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);

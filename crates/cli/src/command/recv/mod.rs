@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use tfrc_net::{ClosedBy, Connection, Endpoint, Recordings, Refusal};
+use tfrc_net::{ClosedBy, Recordings};
 use tfrc_report::record::{Event, EventKind, Record};
 use tfrc_units::Instant;
 
@@ -38,8 +38,8 @@ use crate::interrupt::Interrupt;
 use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    self, Callee, Ending, IpVersions, LogLimit, LogRate, Part, SAMPLE, connect, counted, listen, resolve,
-    shown,
+    self, Callee, Connection, Does, Ending, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, SAMPLE,
+    connect, counted, listen, resolve, shown,
 };
 use crate::{Failure, live, log};
 
@@ -124,9 +124,11 @@ async fn wait_for_callers(
 ) -> Result<Endpoint, Failure> {
     let at = listen::addresses(args.bind.as_ref(), args.port).await?;
     let warning = options.check_reach(args, &at)?;
-    let endpoint = listen::listen(&at, &options.endpoint(args), reporter, interrupt).await?;
+    let privacy = Privacy::new(&args.private, Does::Listens(&args.allow_key), reporter)?;
+    let endpoint = listen::listen(&at, &options.endpoint(args), &privacy, reporter, interrupt).await?;
     options.check_loop(endpoint.local_addr())?;
     reporter.note(&format!("listening on {}", endpoint.local_addr()));
+    privacy.introduce(endpoint.local_addr(), "tfrc send", "", reporter);
     let notes = [warning.as_deref(), options.note_on_names(), options.fewer.as_deref()];
     for note in notes.into_iter().flatten() {
         reporter.note(note);
@@ -144,8 +146,11 @@ async fn call(
 ) -> Result<(Endpoint, Connection), Failure> {
     let calling = async {
         let addresses = resolve(from, IpVersions::Any).await?;
+        let privacy = Privacy::new(&args.private, Does::Calls(&from.to_string()), reporter)?;
+        privacy.warn(&addresses, reporter);
         let callee = Callee { name: from, addresses: &addresses, wait: args.wait };
-        connect(callee, Part::Receives, &options.endpoint(args), Recordings::default(), reporter).await
+        let options = options.endpoint(args);
+        connect(callee, Part::Receives, &options, Recordings::default(), &privacy, reporter).await
     };
     let interrupted = || Failure::Run(format!("interrupted before {from} answered"));
     let (endpoint, connection) = interrupt.or(calling).await.ok_or_else(interrupted)??;
@@ -263,7 +268,7 @@ async fn watch(receiver: Arc<Receiver>) {
         let now = receiver.endpoint.now();
         for refusal in receiver.endpoint.take_refusals() {
             if limit.admit(now) {
-                tracing::info!("refused {}: {}", shown(refusal.remote), why_refused(&refusal));
+                tracing::info!("refused {}: {}", shown(refusal.remote), refusal.why);
             } else {
                 limit.passed_over(false);
             }
@@ -275,17 +280,5 @@ async fn watch(receiver: Arc<Receiver>) {
         if let Some(others) = others {
             receiver.more(now, others);
         }
-    }
-}
-
-/// The reason for a refusal, by the code of the Reset (RFC 4340 §5.6).
-fn why_refused(refusal: &Refusal) -> &'static str {
-    match refusal.code.map(|code| code.wire()) {
-        None => "its address is not in --allow",
-        Some(7) => "no connections are taken now, or not on this DCCP port",
-        Some(8) => "it asks for another service code",
-        Some(9) => "as many connections as are served at once are open, or as many of this address",
-        Some(10) => "its cookie is not of this receiver, or too old",
-        Some(_) => "its packets fit no connection",
     }
 }

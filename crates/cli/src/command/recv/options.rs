@@ -14,7 +14,7 @@ use super::program::CommandLine;
 use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, Part, UdpOut, comes_back, files, listen};
+use crate::session::{Existing, OutputPlan, Part, UdpOut, comes_back, files, listen, only_dccp};
 use crate::{Failure, limits, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -125,6 +125,9 @@ impl ServeOptions {
                 "standard output cannot carry both the received data and JSON",
                 "write the data to a file with -o FILE, or leave out --json and --json-stream",
             ));
+        }
+        if args.private.quic && args.service != 0 {
+            return Err(only_dccp("--service"));
         }
         check_files(args)?;
         let destination = destination(args)?;
@@ -238,6 +241,9 @@ impl ServeOptions {
     /// # Errors
     /// [`Failure::Usage`].
     pub(super) fn check_reach(&self, args: &RecvArgs, at: &[SocketAddr]) -> Result<Option<String>, Failure> {
+        if !args.allow_key.is_empty() {
+            return Ok(None);
+        }
         let what = match &self.destination {
             Destination::Files { .. } => "have a file made here".to_owned(),
             Destination::Programs(_) => "have a program made here".to_owned(),

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfrc_net::{Closed, ClosedBy, Connection};
+use tfrc_net::{Closed, ClosedBy};
 use tfrc_report::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_units::{Duration, Instant};
 
@@ -23,8 +23,8 @@ use crate::Failure;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, DatagramWriter, EMPTY, Ending, Output, Part, SAMPLE, Sampler, Tally, Task, Trouble, UNFINISHED,
-    UdpOutCounts, Written, as_f64, count, counted, is_proper, shown, why,
+    self, Connection, DatagramWriter, EMPTY, Ending, Output, Part, SAMPLE, Sampler, Tally, Task, Trouble,
+    UNFINISHED, UdpOutCounts, Written, as_f64, count, counted, is_proper, shown, why,
 };
 
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a

@@ -15,7 +15,7 @@ mod trial;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tfrc_net::{Cause, Closed, ClosedBy, Connection, Endpoint, LatePolicy, Status, UNCONFIRMED};
+use tfrc_net::{Cause, Closed, ClosedBy, LatePolicy, Status, UNCONFIRMED};
 use tfrc_report::record::{EventKind, Record, Role, Start, Summary};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Instant, Rate, saturating};
@@ -30,8 +30,8 @@ use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
-    self, Encoded, Ending, Existing, Sampler, Tally, Trouble, UdpSource, as_f64, count, counted, is_proper,
-    why,
+    self, Connection, Does, Encoded, Ending, Endpoint, Existing, Privacy, Sampler, Tally, Trouble, UdpSource,
+    as_f64, count, counted, is_proper, why,
 };
 
 /// Runs `tfrc send`.
@@ -54,6 +54,7 @@ pub(super) fn run_fed(
     encoded: Option<Encoded>,
     fed: impl FnOnce() -> Result<(), String> + Send + 'static,
 ) -> Result<(), Failure> {
+    prepare::check_private(args)?;
     prepare::check_files(args)?;
     // Before anything else is opened: a descriptor that was not given must not be one of ours.
     let rate_out = args.rate_out.as_ref().map(RateOut::open).transpose()?;
@@ -77,6 +78,13 @@ async fn send(
     };
     let addresses = interrupt.or(peer::addresses(args)).await.ok_or_else(interrupted)??;
     peer::check(args, &addresses, &mut reporter)?;
+    let privacy = match &args.to {
+        Some(to) => Privacy::new(&args.private, Does::Calls(&to.to_string()), &mut reporter)?,
+        None => Privacy::new(&args.private, Does::Listens(&args.allow_key), &mut reporter)?,
+    };
+    if args.to.is_some() {
+        privacy.warn(&addresses, &mut reporter);
+    }
     let cap = prepare::cap(args, &addresses, &mut reporter)?;
     // Opened first: a wrong name should fail before anybody is called. A FIFO may have no other
     // end.
@@ -94,7 +102,7 @@ async fn send(
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
     let mut patience = interrupt.clone();
-    let connecting = peer::Connecting { args, addresses: &addresses, options: &options };
+    let connecting = peer::Connecting { args, addresses: &addresses, options: &options, privacy: &privacy };
     let attempt = connecting.connected(recordings, &mut source, &mut reporter, &mut patience);
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
@@ -329,6 +337,9 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     start.segment_bytes = Some(u64::from(args.length()));
     let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
     set("variant", args.variant.to_string());
+    if args.private.quic {
+        set("transport", "quic".to_owned());
+    }
     if let Some(guarantee) = args.guarantee {
         set("guarantee", guarantee.to_string());
     }

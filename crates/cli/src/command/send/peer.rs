@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tfrc_net::{Connection, Endpoint, Options, Recordings};
+use tfrc_net::{Options, Recordings};
 
 use super::trial::{self, Trial};
 use crate::Failure;
@@ -10,7 +10,8 @@ use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use crate::session::{
-    Callee, DatagramSource, IpVersions, LogLimit, LogRate, Part, connect, listen, resolve, shown,
+    Callee, Connection, DatagramSource, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, connect,
+    listen, resolve, shown,
 };
 
 /// The longest wait for a peer that is not wanted.
@@ -37,7 +38,7 @@ pub(super) async fn addresses(args: &SendArgs) -> Result<Vec<SocketAddr>, Failur
 /// # Errors
 /// [`Failure::Usage`].
 pub(super) fn check(args: &SendArgs, at: &[SocketAddr], reporter: &mut Reporter) -> Result<(), Failure> {
-    if !args.reverse {
+    if !args.reverse || !args.allow_key.is_empty() {
         return Ok(());
     }
     if let Some(warning) = listen::check_reach("have the data", "receivers", &args.allow, at)? {
@@ -53,6 +54,7 @@ pub(super) struct Connecting<'a> {
     /// The addresses of the receiver, or those to listen on.
     pub(super) addresses: &'a [SocketAddr],
     pub(super) options: &'a Options,
+    pub(super) privacy: &'a Privacy,
 }
 
 impl Connecting<'_> {
@@ -69,13 +71,14 @@ impl Connecting<'_> {
         reporter: &mut Reporter,
         interrupt: &mut Interrupt,
     ) -> Result<(Endpoint, Connection), Failure> {
-        let Self { args, addresses, options } = self;
+        let Self { args, addresses, options, privacy } = self;
         if let Some(name) = &args.to {
             let callee = Callee { name, addresses, wait: args.wait };
-            return connect(callee, Part::Sends, options, recordings, reporter).await;
+            return connect(callee, Part::Sends, options, recordings, privacy, reporter).await;
         }
-        let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
+        let endpoint = listen::listen(addresses, options, privacy, reporter, interrupt).await?;
         reporter.note(&format!("listening on {}", endpoint.local_addr()));
+        privacy.introduce(endpoint.local_addr(), "tfrc recv --from", " -o FILE", reporter);
         let accepted = match args.wait {
             Some(wait) => {
                 let taker = taker(&endpoint, source, reporter);

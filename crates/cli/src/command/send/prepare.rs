@@ -5,16 +5,16 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::{DataFrom, Listen, Promise};
-use tfrc_net::{Boundaries, Options, Recordings};
-use tfrc_units::Rate;
+use tfrc_net::options::{CircuitBreaker, DataFrom, Listen, Promise, SkippedNumbers};
+use tfrc_net::{Boundaries, Options, Recordings, Variant};
+use tfrc_units::{Dscp, Rate};
 
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
 use crate::reporter::Reporter;
 use crate::session::{
-    Access, DatagramSource, Existing, Pace, Part, UdpSource, blocking, comes_back, files, listen,
+    Access, DatagramSource, Existing, Pace, Part, UdpSource, blocking, comes_back, files, listen, only_dccp,
 };
 
 /// The cap of a session with another host, unless the user says otherwise.
@@ -49,6 +49,27 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
     }
     files::all_different(&named)?;
     outputs.map(|(_, path)| path).try_for_each(|path| files::check_new(path, existing(args)))
+}
+
+/// Refuses options that only DCCP has in a private session.
+///
+/// # Errors
+/// [`Failure::Usage`] with the first of them.
+pub(super) fn check_private(args: &SendArgs) -> Result<(), Failure> {
+    if !args.private.quic {
+        return Ok(());
+    }
+    let given = [
+        ("--journal", args.journal.is_some()),
+        ("--pcap", args.pcap.is_some()),
+        ("--guarantee", args.guarantee.is_some()),
+        ("--variant", args.variant != Variant::default()),
+        ("--dscp", args.dscp != Dscp::DEFAULT),
+        ("--circuit-breaker", args.circuit_breaker != CircuitBreaker::default()),
+        ("--optimistic-acks", args.optimistic_acks != SkippedNumbers::default()),
+        ("--service", args.service != 0),
+    ];
+    given.iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(option, _)| Err(only_dccp(option)))
 }
 
 /// The cap on the sending rate, in bit/s.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tfrc_net::{Closed, Connection, SendError};
+use tfrc_net::{Closed, SendError};
 use tfrc_report::record::Record;
 use tfrc_units::{Duration, Instant};
 
@@ -15,7 +15,9 @@ use crate::args::values::FileOrStream;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
-use crate::session::{DatagramSource, EMPTY, Encoded, SAMPLE, Sampler, Task, UNFINISHED, UdpInCounts, count};
+use crate::session::{
+    Connection, DatagramSource, EMPTY, Encoded, SAMPLE, Sampler, Task, UNFINISHED, UdpInCounts, count,
+};
 
 /// Silence of an encoder that is reported.
 const NEWS: std::time::Duration = std::time::Duration::from_secs(5);

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::io;
 use std::time::Duration;
 
-use tfrc_net::{Connection, SendError};
+use tfrc_net::SendError;
 
-use crate::session::{DatagramSource, ticks};
+use crate::session::{Connection, DatagramSource, ticks};
 
 /// Datagrams that a receiver gets before it has acknowledged one, at most.
 const AT_FIRST: usize = 8;

@@ -1,0 +1,22 @@
+//! Arguments of private sessions, which `send`, `recv` and `stream` have.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values;
+
+/// QUIC in place of DCCP, and the keys of both ends.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PrivateArgs {
+    /// Private: encrypted, by QUIC in place of DCCP; at both ends
+    #[arg(long)]
+    pub quic: bool,
+    /// Key of the host that is called, SHA256:..., as tfrc prints it there; kept
+    #[arg(long, value_name = "KEY", requires = "quic", value_parser = values::fingerprint)]
+    pub peer_key: Option<String>,
+    /// File of this end's own key, made if it is not there; without it tfrc/key in the folder of
+    /// the user's settings
+    #[arg(hide = true, long, value_name = "FILE", requires = "quic")]
+    pub key: Option<PathBuf>,
+}

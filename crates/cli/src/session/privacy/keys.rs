@@ -1,0 +1,218 @@
+//! The keys of both ends: this one's in a file, those of hosts in another one.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+
+use tfrc_net::{BindError, Options};
+use tfrc_quic::{
+    ConnectError, Connection, Endpoint, Fingerprint, Key, KeyError, KnownHost, KnownHosts, Remembered,
+    connect_any, connect_waiting,
+};
+
+use super::Does;
+use crate::Failure;
+use crate::args::PrivateArgs;
+use crate::args::values::DEFAULT_PORT;
+use crate::reporter::Reporter;
+use crate::session::shown;
+
+/// The keys of a session.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    own: Key,
+    /// The peers that are let in; none: all.
+    allow: Vec<Fingerprint>,
+    /// The host that is called.
+    called: Option<Called>,
+}
+
+/// A host whose key is known.
+#[derive(Debug)]
+struct Called {
+    host: String,
+    key: Fingerprint,
+    hosts: KnownHosts,
+    /// Its line; `None` if the user names the key.
+    line: Option<KnownHost>,
+}
+
+impl Keys {
+    /// Reads or makes this end's key, and finds the peer's.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(super) fn new(args: &PrivateArgs, does: Does<'_>, reporter: &mut Reporter) -> Result<Self, Failure> {
+        let called = match does {
+            Does::Calls(host) => Some(called(args, host)?),
+            Does::Listens(_) if args.peer_key.is_some() => {
+                return Err(Failure::usage(
+                    "--peer-key names the key of a host that is called, and this end listens",
+                    "name those who may connect with --allow-key",
+                ));
+            }
+            Does::Listens(_) => None,
+        };
+        let allow = match does {
+            Does::Listens(keys) => keys.iter().map(|key| fingerprint("--allow-key", key)).collect(),
+            Does::Calls(_) => Ok(Vec::new()),
+        }?;
+        let path = match &args.key {
+            Some(path) => path.clone(),
+            None => folder()?.join("key"),
+        };
+        let loaded = Key::load_or_make(&path).map_err(|error| unusable(&error))?;
+        if loaded.is_new {
+            reporter.note(&format!("made a key in {}", path.display()));
+        }
+        Ok(Self { own: loaded.key, allow, called })
+    }
+
+    /// Opens a port to listen on.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub(crate) fn bind(&self, address: SocketAddr, options: &Options) -> Result<Endpoint, BindError> {
+        Endpoint::bind(address, options, &self.own, &self.allow)
+    }
+
+    /// Connects to the host whose key is known, and remembers a key that the user has named.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if the key there is another, or this end's is not let in;
+    /// [`Failure::Run`] if there is no connection.
+    pub(crate) async fn connect(
+        &self,
+        addresses: &[SocketAddr],
+        options: &Options,
+        wait: Option<tfrc_units::Duration>,
+    ) -> Result<(Endpoint, Connection), Failure> {
+        let Some(called) = &self.called else {
+            return Err(Failure::Run("no host to connect to".to_owned()));
+        };
+        let connected = match wait {
+            Some(wait) => connect_waiting(addresses, options, &self.own, called.key, wait.into()).await,
+            None => connect_any(addresses, options, &self.own, called.key).await,
+        };
+        connected.map_err(|(address, error)| called.failure(address, &error))
+    }
+
+    /// Keeps the key of the host that was called, if the user has named it.
+    pub(crate) fn remember(&self, reporter: &mut Reporter) {
+        let Some(Called { host, key, hosts, line: None }) = &self.called else { return };
+        let note = match hosts.remember(host, *key) {
+            Ok(Remembered::Before) => return,
+            Ok(Remembered::Added) => format!("{host} is known by this key from now on"),
+            Ok(Remembered::Replaced(old)) => {
+                format!("{host} is known by this key from now on, and was by {}", old.fingerprint)
+            }
+            Err(error) => return reporter.note(&format!("{host} is not remembered: {error}")),
+        };
+        reporter.note(&format!("{note} ({})", hosts.path().display()));
+    }
+
+    /// Says by which key this end is known, and the whole line that calls it.
+    pub(super) fn introduce(&self, at: SocketAddr, program: &str, more: &str, reporter: &mut Reporter) {
+        let key = self.own.fingerprint();
+        let host = if at.ip().is_unspecified() { address_of_this_host() } else { Some(at.ip()) };
+        let host = match (host, at.port()) {
+            (None, DEFAULT_PORT) => "HOST".to_owned(),
+            (None, port) => format!("HOST:{port}"),
+            (Some(host), DEFAULT_PORT) => host.to_canonical().to_string(),
+            (Some(host), port) => shown(SocketAddr::new(host, port)),
+        };
+        reporter.note(&format!("the key of this end is {key}; the other end is"));
+        reporter.note(&format!("  {program} {host} --quic --peer-key {key}{more}"));
+    }
+}
+
+impl Called {
+    fn failure(&self, address: Option<SocketAddr>, error: &ConnectError) -> Failure {
+        let host = &self.host;
+        match error {
+            ConnectError::OtherKey(seen) => {
+                let expected = match self.line {
+                    Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
+                    None => "that of --peer-key".to_owned(),
+                };
+                Failure::usage(
+                    format!(
+                        "the key of {host} is {seen}, not {} ({expected}): the host has another key now, or \
+                         somebody else answers",
+                        self.key
+                    ),
+                    "compare it with the fingerprint that tfrc prints there; if that is the one, name it once \
+                     with --peer-key",
+                )
+            }
+            ConnectError::NotAllowed(own) => Failure::usage(
+                format!("{host} does not let this end in: its key is {own}"),
+                format!("have `--allow-key {own}` added there, if you are meant"),
+            ),
+            error => {
+                let at = address.map_or_else(|| host.clone(), shown);
+                Failure::Run(format!("cannot connect to {at}: {error}"))
+            }
+        }
+    }
+}
+
+/// The host that is called, and its key.
+fn called(args: &PrivateArgs, host: &str) -> Result<Called, Failure> {
+    let hosts = KnownHosts::at(folder()?.join("known_hosts"));
+    let named = args.peer_key.as_ref().map(|key| fingerprint("--peer-key", key)).transpose()?;
+    let wrong = |error: tfrc_quic::KnownHostsError| {
+        Failure::usage(error.to_string(), "mend the line, or delete it; --peer-key adds hosts")
+    };
+    if let Some(key) = named {
+        return Ok(Called { host: host.to_owned(), key, hosts, line: None });
+    }
+    match hosts.find(host).map_err(wrong)? {
+        Some(known) => Ok(Called { host: host.to_owned(), key: known.fingerprint, hosts, line: Some(known) }),
+        None => Err(Failure::usage(
+            format!("{host} is not known: its key is in no line of {}", hosts.path().display()),
+            "add the fingerprint that tfrc prints there, once: --peer-key SHA256:...",
+        )),
+    }
+}
+
+fn fingerprint(option: &str, written: &str) -> Result<Fingerprint, Failure> {
+    written.parse().map_err(|error: tfrc_quic::FingerprintError| {
+        Failure::usage(format!("{option} {written}: not a fingerprint"), error.to_string())
+    })
+}
+
+fn unusable(error: &KeyError) -> Failure {
+    match error {
+        KeyError::Open { path, .. } => {
+            Failure::usage(error.to_string(), format!("chmod 600 {}", path.display()))
+        }
+        KeyError::Content { .. } => Failure::usage(
+            error.to_string(),
+            "name another file with --key, or move this one away: a new key is made then",
+        ),
+        error => Failure::usage(error.to_string(), "name a file that can be read or made with --key FILE"),
+    }
+}
+
+/// The folder of this program among the user's settings (XDG Base Directory Specification).
+fn folder() -> Result<PathBuf, Failure> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
+    base.map(|base| base.join("tfrc")).ok_or_else(|| {
+        Failure::usage("no folder for keys: neither HOME nor XDG_CONFIG_HOME is set", "set one of them")
+    })
+}
+
+/// The address by which hosts elsewhere see this one, as far as its own routes say: a socket that
+/// is connected, and sends nothing, has it.
+fn address_of_this_host() -> Option<IpAddr> {
+    let routes: [(IpAddr, IpAddr); 2] = [
+        (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
+    ];
+    routes.into_iter().find_map(|(any, elsewhere)| {
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect((elsewhere, DEFAULT_PORT)).ok()?;
+        socket.local_addr().ok().map(|address| address.ip())
+    })
+}

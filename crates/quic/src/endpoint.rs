@@ -1,0 +1,392 @@
+//! A UDP port that speaks QUIC: the connections into it, or the one out of it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use noq::{Incoming, ServerConfig, TokioRuntime, VarInt};
+use tfrc_net::options::Listen;
+use tfrc_net::{BindError, Options};
+use tfrc_noq::Readings;
+use tfrc_units::Instant;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+
+use crate::clock::Clock;
+use crate::closing::CloseCode;
+use crate::connection::Connection;
+use crate::settings;
+use crate::socket::Watched;
+use crate::state::Shared;
+use crate::tls::{self, Peers, Verifier};
+use crate::{Fingerprint, Key};
+
+/// Handshakes at once, at most; each takes some 30 kB.
+const HANDSHAKES: usize = 256;
+/// Handshakes at once from which on a client must first prove its address (RFC 9000 §8.1.2).
+const UNDER_PRESSURE: usize = 32;
+/// The longest handshake of a client, its greeting included.
+const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
+/// Refusals kept until they are taken.
+const REFUSALS: usize = 64;
+/// The longest wait for last packets to leave.
+const LAST_PACKETS: std::time::Duration = std::time::Duration::from_secs(1);
+/// The longest wait for the end of connections that are closing.
+const LINGER: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// A UDP port that speaks QUIC, with the methods of [`tfrc_net::Endpoint`], which say more. It runs
+/// as tasks of the tokio runtime it was made in.
+#[derive(Debug)]
+pub struct Endpoint {
+    quic: noq::Endpoint,
+    clock: Clock,
+    local: SocketAddr,
+    server: Option<Arc<Server>>,
+    task: Option<JoinHandle<()>>,
+}
+
+/// A peer that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// The peer's address; it may be forged unless a key was refused.
+    pub remote: SocketAddr,
+    /// The reason.
+    pub reason: RefusalReason,
+}
+
+/// Why a peer was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusalReason {
+    /// Its address is not one of [`Options::allow`].
+    Address,
+    /// As many connections as are taken are open, or as many of its address.
+    Busy,
+    /// Its key is not one of those that are let in.
+    Key(Fingerprint),
+}
+
+/// Counts of an endpoint that listens.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    not_allowed: u64,
+    refused: u64,
+}
+
+#[derive(Debug)]
+struct Server {
+    options: Options,
+    key: Key,
+    allow: Peers,
+    clock: Clock,
+    unreachable: Arc<AtomicU64>,
+    places: Arc<Semaphore>,
+    handshakes: Arc<Semaphore>,
+    is_stopped: AtomicBool,
+    state: Mutex<ServerState>,
+    accepted: Notify,
+}
+
+#[derive(Debug, Default)]
+struct ServerState {
+    waiting: VecDeque<Connection>,
+    has_ended: bool,
+    refusals: VecDeque<Refusal>,
+    counts: Counts,
+    /// Connections and handshakes of each address, where their number is bounded.
+    of_address: BTreeMap<IpAddr, u32>,
+}
+
+/// A connection of an address, counted while it lasts.
+#[derive(Debug)]
+struct Counted {
+    server: Arc<Server>,
+    address: IpAddr,
+}
+
+impl Endpoint {
+    /// Opens a UDP port for peers whose keys are in `allow`; for all where that is empty.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(
+        address: SocketAddr,
+        options: &Options,
+        key: &Key,
+        allow: &[Fingerprint],
+    ) -> Result<Self, BindError> {
+        let unusable = |source| BindError::Address { address, source };
+        let clock = Clock::start();
+        let socket = Watched::bind(address).map_err(unusable)?;
+        let places = match options.accept {
+            Listen::Refuse => 0,
+            Listen::One => 1,
+            Listen::Many(most) => most.min(Semaphore::MAX_PERMITS),
+        };
+        let server = Arc::new(Server {
+            options: options.clone(),
+            key: key.clone(),
+            allow: if allow.is_empty() { Peers::Any } else { Peers::These(allow.to_vec()) },
+            clock,
+            unreachable: socket.unreachable(),
+            places: Arc::new(Semaphore::new(places)),
+            handshakes: Arc::new(Semaphore::new(HANDSHAKES)),
+            is_stopped: AtomicBool::new(false),
+            state: Mutex::default(),
+            accepted: Notify::new(),
+        });
+        settings::tfrc(options)?;
+        let (config, ..) = server.config()?;
+        let quic = noq::Endpoint::new_with_abstract_socket(
+            noq::EndpointConfig::default(),
+            Some(config),
+            Box::new(socket),
+            Arc::new(TokioRuntime),
+        )
+        .map_err(unusable)?;
+        let local = quic.local_addr().map_err(unusable)?;
+        let task = tokio::spawn(accept(quic.clone(), Arc::clone(&server)));
+        Ok(Self { quic, clock, local, server: Some(server), task: Some(task) })
+    }
+
+    /// An endpoint for one peer.
+    pub(crate) fn towards(peer: SocketAddr, clock: Clock) -> io::Result<(Self, Arc<AtomicU64>)> {
+        let socket = Watched::towards(peer)?;
+        let unreachable = socket.unreachable();
+        let quic = noq::Endpoint::new_with_abstract_socket(
+            noq::EndpointConfig::default(),
+            None,
+            Box::new(socket),
+            Arc::new(TokioRuntime),
+        )?;
+        let local = quic.local_addr()?;
+        Ok((Self { quic, clock, local, server: None, task: None }, unreachable))
+    }
+
+    pub(crate) const fn quic(&self) -> &noq::Endpoint {
+        &self.quic
+    }
+
+    /// The address bound to.
+    #[must_use]
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The time by the endpoint's clock, zero at its creation.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Counts of the endpoint as a whole.
+    #[must_use]
+    pub fn stats(&self) -> tfrc_net::EndpointStats {
+        let mut stats = tfrc_net::EndpointStats::default();
+        if let Some(server) = &self.server {
+            let Counts { not_allowed, refused } = server.state().counts;
+            stats.strangers.not_allowed = not_allowed;
+            stats.strangers.refused = refused;
+        }
+        stats
+    }
+
+    /// The peers that were refused since the last call, oldest first; at most 64 are kept.
+    #[must_use]
+    pub fn take_refusals(&self) -> Vec<Refusal> {
+        let server = self.server.as_ref();
+        server.map(|server| server.state().refusals.drain(..).collect()).unwrap_or_default()
+    }
+
+    /// Takes no more connections. Open ones continue.
+    pub fn stop_accepting(&self) {
+        if let Some(server) = &self.server {
+            server.is_stopped.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The next connection from a peer; `None` when the endpoint has ended. Cancel-safe.
+    pub async fn accept(&self) -> Option<Connection> {
+        let server = self.server.as_ref()?;
+        loop {
+            let accepted = server.accepted.notified();
+            {
+                let mut state = server.state();
+                if let Some(connection) = state.waiting.pop_front() {
+                    return Some(connection);
+                }
+                if state.has_ended {
+                    return None;
+                }
+            }
+            accepted.await;
+        }
+    }
+
+    /// Takes no more connections, and waits, two seconds at most, until those that are closing have
+    /// ended. Cancel-safe.
+    pub async fn linger(&self) {
+        self.stop_accepting();
+        let _ = tokio::time::timeout(LINGER, self.quic.wait_idle()).await;
+    }
+
+    /// Ends the endpoint; connections still open are broken off.
+    ///
+    /// # Errors
+    /// None; the signature is that of [`tfrc_net::Endpoint::shut_down`].
+    pub async fn shut_down(self) -> io::Result<()> {
+        let code = CloseCode::GivenUp;
+        self.quic.close(VarInt::from_u32(code.wire()), code.reason());
+        let _ = tokio::time::timeout(LAST_PACKETS, self.quic.wait_all_draining()).await;
+        Ok(())
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+/// Takes connections until the endpoint ends.
+async fn accept(quic: noq::Endpoint, server: Arc<Server>) {
+    while let Some(incoming) = quic.accept().await {
+        server.admit(incoming);
+    }
+    server.state().has_ended = true;
+    server.accepted.notify_waiters();
+}
+
+impl Server {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The settings of a connection: its readings and the look at its key are its own.
+    fn config(&self) -> Result<(ServerConfig, Arc<Readings>, Arc<Verifier>), BindError> {
+        let verifier = Arc::new(Verifier::new(self.allow.clone()));
+        let readings = Arc::new(Readings::new(self.clock.epoch()));
+        let system = |error: tls::Unusable| BindError::System {
+            what: "cryptography",
+            source: io::Error::other(error.to_string()),
+        };
+        let crypto = tls::server(&self.key, Arc::clone(&verifier)).map_err(system)?;
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(settings::transport(&self.options, &readings)?);
+        Ok((config, readings, verifier))
+    }
+
+    /// Begins a handshake, or refuses it before any cryptography of ours.
+    fn admit(self: &Arc<Self>, incoming: Incoming) {
+        let remote = incoming.remote_address();
+        let address = remote.ip().to_canonical();
+        let allow = &self.options.allow;
+        if !allow.is_empty() && !allow.iter().any(|prefix| prefix.contains(address)) {
+            incoming.ignore();
+            return self.refused(Refusal { remote, reason: RefusalReason::Address });
+        }
+        let busy = Refusal { remote, reason: RefusalReason::Busy };
+        if self.is_stopped.load(Ordering::Relaxed) || self.places.available_permits() == 0 {
+            incoming.refuse();
+            return self.refused(busy);
+        }
+        let Ok(handshake) = Arc::clone(&self.handshakes).try_acquire_owned() else {
+            // It tries again.
+            return incoming.ignore();
+        };
+        let under_way = HANDSHAKES - self.handshakes.available_permits();
+        if under_way > UNDER_PRESSURE && !incoming.remote_address_validated() && incoming.may_retry() {
+            let _ = incoming.retry();
+            return;
+        }
+        let Some(counted) = self.count(address) else {
+            incoming.refuse();
+            return self.refused(busy);
+        };
+        let server = Arc::clone(self);
+        tokio::spawn(async move {
+            let shaken = tokio::time::timeout(HANDSHAKE, server.shake_hands(incoming, counted)).await;
+            drop(handshake);
+            if let Ok(Some(connection)) = shaken {
+                server.state().waiting.push_back(connection);
+                server.accepted.notify_waiters();
+            }
+        });
+    }
+
+    async fn shake_hands(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        counted: Option<Counted>,
+    ) -> Option<Connection> {
+        let remote = incoming.remote_address();
+        let (config, readings, verifier) = self.config().ok()?;
+        let connecting = incoming.accept_with(Arc::new(config)).ok()?;
+        let Ok(quic) = connecting.await else {
+            if let Some(key) = verifier.take_refused() {
+                self.refused(Refusal { remote, reason: RefusalReason::Key(key) });
+            }
+            return None;
+        };
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            let code = CloseCode::Busy;
+            quic.close(VarInt::from_u32(code.wire()), code.reason());
+            self.refused(Refusal { remote, reason: RefusalReason::Busy });
+            return None;
+        };
+        let control = quic.open_uni().await.ok()?;
+        let unreachable = Arc::clone(&self.unreachable);
+        let shared = Shared::new(quic, self.clock, &self.options, readings, unreachable).ok()?;
+        let first_data = self.options.first_data_within;
+        let place = Place { _permit: place, _counted: counted };
+        let connection = Connection::new(Arc::new(shared), control, &self.options, first_data, Some(place));
+        connection.greeted().await.ok()?;
+        Some(connection)
+    }
+
+    /// Counts a connection of this address; `None` if there are as many as it may have.
+    fn count(self: &Arc<Self>, address: IpAddr) -> Option<Option<Counted>> {
+        let Some(most) = self.options.per_source else { return Some(None) };
+        let mut state = self.state();
+        let number = state.of_address.entry(address).or_default();
+        if *number >= most {
+            return None;
+        }
+        *number += 1;
+        Some(Some(Counted { server: Arc::clone(self), address }))
+    }
+
+    fn refused(&self, refusal: Refusal) {
+        let mut state = self.state();
+        match refusal.reason {
+            RefusalReason::Address => state.counts.not_allowed += 1,
+            RefusalReason::Busy | RefusalReason::Key(_) => state.counts.refused += 1,
+        }
+        if state.refusals.len() < REFUSALS {
+            state.refusals.push_back(refusal);
+        }
+    }
+}
+
+/// The place of a connection at a server, free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _counted: Option<Counted>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut state = self.server.state();
+        let left = state.of_address.get(&self.address).map_or(0, |number| number.saturating_sub(1));
+        if left == 0 {
+            state.of_address.remove(&self.address);
+        } else {
+            state.of_address.insert(self.address, left);
+        }
+    }
+}

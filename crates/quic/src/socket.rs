@@ -1,0 +1,159 @@
+//! A UDP socket for QUIC that counts the network's reports that nobody is there.
+
+use std::fmt;
+use std::future::Future;
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use noq::udp::{RecvMeta, Transmit, UdpSocketState};
+use noq::{AsyncUdpSocket, UdpSender};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+/// Attempts to send a datagram: the system gives a report that came before in place of sending.
+const ATTEMPTS: usize = 3;
+
+/// A socket whose errors do not end the endpoint: anybody can write an ICMP message.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    io: UdpSocket,
+    state: UdpSocketState,
+    unreachable: Arc<AtomicU64>,
+}
+
+/// The half of one task that sends. Each waits for room by itself.
+struct Sending {
+    socket: Arc<Inner>,
+    room: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>>,
+}
+
+impl Watched {
+    /// A socket at this address; of both IP versions if the address is that of every host by IPv6.
+    pub(crate) fn bind(at: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
+        if at.is_ipv6() {
+            let _ = socket.set_only_v6(false);
+        }
+        socket.bind(&at.into())?;
+        Self::new(socket.into())
+    }
+
+    /// A socket for one peer: the system reports an unreachable one, and drops what others send.
+    pub(crate) fn towards(peer: SocketAddr) -> io::Result<Self> {
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = std::net::UdpSocket::bind((any, 0))?;
+        // Other systems refuse an address with each datagram of a connected socket.
+        if cfg!(target_os = "linux") {
+            socket.connect(peer)?;
+        }
+        Self::new(socket)
+    }
+
+    fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        let io = UdpSocket::from_std(socket)?;
+        Ok(Self(Arc::new(Inner { io, state, unreachable: Arc::default() })))
+    }
+
+    /// The number of reports so far, which goes on.
+    pub(crate) fn unreachable(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.0.unreachable)
+    }
+}
+
+impl Inner {
+    /// Counts an error that is a report of the network. The system has forgotten it with that.
+    fn is_report(&self, error: &io::Error) -> bool {
+        use ErrorKind::{ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable};
+        let is_one = matches!(
+            error.kind(),
+            ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
+        );
+        self.unreachable.fetch_add(u64::from(is_one), Ordering::Relaxed);
+        is_one
+    }
+}
+
+impl AsyncUdpSocket for Watched {
+    fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
+        Box::pin(Sending { socket: Arc::clone(&self.0), room: None })
+    }
+
+    fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        let Inner { io, state, .. } = &*self.0;
+        loop {
+            ready!(io.poll_recv_ready(cx))?;
+            match io.try_io(Interest::READABLE, || state.recv(io.into(), bufs, meta)) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock || self.0.is_report(&error) => {}
+                done => return Poll::Ready(done),
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.io.local_addr()
+    }
+
+    fn max_receive_segments(&self) -> NonZeroUsize {
+        self.0.state.gro_segments()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.0.state.may_fragment()
+    }
+}
+
+impl UdpSender for Sending {
+    /// Sends a datagram. One that the system refuses is lost, as on the way.
+    fn poll_send(
+        mut self: Pin<&mut Self>,
+        transmit: &Transmit<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut attempts = 0;
+        while attempts < ATTEMPTS {
+            if let Some(room) = &mut self.room {
+                ready!(room.as_mut().poll(cx))?;
+                self.room = None;
+            }
+            let Inner { io, state, .. } = &*self.socket;
+            match io.try_io(Interest::WRITABLE, || state.try_send(io.into(), transmit)) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let socket = Arc::clone(&self.socket);
+                    self.room = Some(Box::pin(async move { socket.io.writable().await }));
+                }
+                Err(error) if self.socket.is_report(&error) => attempts += 1,
+                _ => break,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn max_transmit_segments(&self) -> NonZeroUsize {
+        self.socket.state.max_gso_segments()
+    }
+}
+
+impl fmt::Debug for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending").field("waits", &self.room.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,356 @@
+//! A session as its application and its tasks see it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use noq::{PathId, VarInt};
+use tfrc::config::ClockGrain;
+use tfrc::{Arrival, ConfigError, PacketKind, Receiver, Settings};
+use tfrc_dccp::wire::ResetCode;
+use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, Options, Received};
+use tfrc_noq::Readings;
+use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48, saturating};
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::closing::CloseCode;
+use crate::frame::{self, Message};
+
+/// Numbers that one datagram may be ahead of the highest: no path loses as many in a row within the
+/// silence that ends a session.
+const FURTHEST: u64 = 1 << 20;
+
+/// A session that its application and its tasks share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) quic: noq::Connection,
+    pub(crate) clock: Clock,
+    /// X, R and p, where this end sends the data.
+    pub(crate) readings: Arc<Readings>,
+    pub(crate) sends: bool,
+    /// Reports of the network that nobody is there.
+    pub(crate) unreachable: Arc<AtomicU64>,
+    /// Something waits to be read, or nothing more will.
+    pub(crate) readable: Notify,
+    /// The queue has room, or everything has gone.
+    pub(crate) room: Notify,
+    /// A message of the peer has come, or the connection is over.
+    pub(crate) changed: Notify,
+    /// The queue has a datagram for the task that sends.
+    pub(crate) queued: Notify,
+    /// A message waits for the task that writes the control stream.
+    pub(crate) posted: Notify,
+}
+
+/// Everything that changes.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct State {
+    /// Datagrams that wait, and since when.
+    pub(crate) queue: VecDeque<(Instant, Vec<u8>)>,
+    queue_limit: usize,
+    pub(crate) policy: LatePolicy,
+    pub(crate) boundaries: Boundaries,
+    /// The task that sends has a datagram that QUIC has not taken yet.
+    pub(crate) in_hand: bool,
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) late: u64,
+    pub(crate) unsent_packets: u64,
+    pub(crate) unsent_bytes: u64,
+    /// Datagrams that wait to be read.
+    pub(crate) received: VecDeque<Received>,
+    receive_limit: usize,
+    pub(crate) received_packets: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) queue_dropped: u64,
+    pub(crate) malformed: u64,
+    /// The number after the highest that has come.
+    end: u64,
+    pub(crate) meter: Receiver,
+    after_slow_start: Option<(u64, u64)>,
+    /// The peer.
+    pub(crate) greeting: Option<String>,
+    pub(crate) peer_dropped: u64,
+    /// The peer's Close: datagrams sent, and its text.
+    pub(crate) peer_close: Option<(u64, String)>,
+    /// Datagrams that Close has overtaken have had their time to come.
+    pub(crate) is_drained: bool,
+    /// Our own words in Close.
+    pub(crate) closing_text: String,
+    /// Close has been asked of the peer.
+    pub(crate) has_asked: bool,
+    /// We have agreed to the peer's Close.
+    pub(crate) has_agreed: bool,
+    /// The queue is not sent any more.
+    pub(crate) discards: bool,
+    pub(crate) outbox: VecDeque<Message>,
+    pub(crate) over: Option<(Instant, Closed)>,
+    pub(crate) told_rate: Option<Rate>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        quic: noq::Connection,
+        clock: Clock,
+        options: &Options,
+        readings: Arc<Readings>,
+        unreachable: Arc<AtomicU64>,
+    ) -> Result<Self, ConfigError> {
+        let mut settings =
+            Settings { clock_grain: ClockGrain::Measured, ..Settings::for_revision(options.revision) };
+        options.profile.choose(settings.algorithm.choices_mut());
+        let state = State {
+            queue: VecDeque::new(),
+            queue_limit: options.send_queue,
+            policy: LatePolicy::Wait,
+            boundaries: options.boundaries,
+            in_hand: false,
+            sent_packets: 0,
+            sent_bytes: 0,
+            late: 0,
+            unsent_packets: 0,
+            unsent_bytes: 0,
+            received: VecDeque::new(),
+            receive_limit: options.receive_queue,
+            received_packets: 0,
+            received_bytes: 0,
+            queue_dropped: 0,
+            malformed: 0,
+            end: 0,
+            meter: Receiver::new(&settings.validate()?),
+            after_slow_start: None,
+            greeting: None,
+            peer_dropped: 0,
+            peer_close: None,
+            is_drained: false,
+            closing_text: String::new(),
+            has_asked: false,
+            has_agreed: false,
+            discards: false,
+            outbox: VecDeque::from([Message::Hello { greeting: options.greeting.clone() }]),
+            over: None,
+            told_rate: None,
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            quic,
+            clock,
+            readings,
+            sends: crate::settings::sends(options),
+            unreachable,
+            readable: Notify::new(),
+            room: Notify::new(),
+            changed: Notify::new(),
+            queued: Notify::new(),
+            posted: Notify::new(),
+        })
+    }
+
+    /// The state. A panic elsewhere does not make it unusable: each change is whole.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// R as QUIC has it.
+    pub(crate) fn rtt(&self) -> Option<Duration> {
+        self.quic.rtt(PathId::ZERO).map(Duration::from)
+    }
+
+    /// The longest datagram that fits into a packet now, bytes.
+    pub(crate) fn max_datagram(&self) -> usize {
+        self.quic.max_datagram_size().unwrap_or(0).saturating_sub(frame::HEADER)
+    }
+
+    /// Takes in what has arrived.
+    pub(crate) fn arrived(&self, batch: &mut [Bytes]) {
+        let now = self.clock.now();
+        let rtt = self.rtt();
+        {
+            let mut state = self.state();
+            for datagram in batch {
+                state.arrived(now, rtt, &std::mem::take(datagram));
+            }
+        }
+        self.readable.notify_waiters();
+    }
+
+    /// Takes in a message of the peer. Returns true if datagrams may still be on their way that
+    /// were sent before it.
+    pub(crate) fn on_message(&self, message: Message) -> bool {
+        let mut waits = false;
+        {
+            let mut state = self.state();
+            match message {
+                Message::Hello { greeting } => drop(state.greeting.get_or_insert(greeting)),
+                Message::Dropped { datagrams } => state.peer_dropped = state.peer_dropped.max(datagrams),
+                Message::Close { sent, text } => {
+                    if state.has_asked {
+                        // Both ends have asked.
+                        state.agreed(self.clock.now(), sent, text);
+                    } else {
+                        state.peer_close = Some((sent, text));
+                        state.is_drained |= state.arrivals() >= sent;
+                        waits = !state.is_drained;
+                    }
+                }
+                Message::Agreed { sent, text } => {
+                    if state.has_asked {
+                        state.agreed(self.clock.now(), sent, text);
+                    }
+                }
+            }
+            if state.over.is_some() {
+                self.quic.close(VarInt::from_u32(CloseCode::Agreed.wire()), CloseCode::Agreed.reason());
+            }
+        }
+        self.wake_all();
+        waits
+    }
+
+    /// Datagrams that Close has overtaken have had their time.
+    pub(crate) fn drained(&self) {
+        self.state().is_drained = true;
+        self.readable.notify_waiters();
+    }
+
+    /// The connection is over, unless it was before.
+    pub(crate) fn end(&self, closed: impl FnOnce(&State) -> Closed) {
+        let now = self.clock.now();
+        {
+            let mut state = self.state();
+            if state.over.is_none() {
+                let closed = closed(&state);
+                state.finish(now, closed);
+            }
+        }
+        self.wake_all();
+    }
+
+    /// Has the control stream carry a message.
+    pub(crate) fn post(&self, state: &mut State, message: Message) {
+        state.outbox.push_back(message);
+        self.posted.notify_one();
+    }
+
+    pub(crate) fn wake_all(&self) {
+        self.readable.notify_waiters();
+        self.room.notify_waiters();
+        self.changed.notify_waiters();
+        self.queued.notify_one();
+        self.posted.notify_one();
+    }
+}
+
+impl State {
+    /// Returns true if a datagram may be added to the queue.
+    pub(crate) fn has_room(&self) -> bool {
+        self.queue.len() < self.queue_limit
+    }
+
+    /// Returns true if nothing more is taken from the application.
+    pub(crate) const fn takes_nothing(&self) -> bool {
+        self.over.is_some() || self.has_asked || self.peer_close.is_some()
+    }
+
+    /// Returns true if nothing more comes to be read.
+    pub(crate) const fn is_read_out(&self) -> bool {
+        self.over.is_some() || self.is_drained
+    }
+
+    /// Datagrams that have arrived, dropped ones too.
+    const fn arrivals(&self) -> u64 {
+        self.received_packets + self.queue_dropped
+    }
+
+    /// Datagrams that the peer has sent, as far as known.
+    pub(crate) fn peer_sent(&self) -> u64 {
+        self.peer_close.as_ref().map_or(self.end, |(sent, _)| self.end.max(*sent))
+    }
+
+    /// Loss events and datagrams sent after the first loss event.
+    pub(crate) fn after_slow_start(&self) -> (u64, u64) {
+        let now = (self.meter.loss_events(), self.peer_sent());
+        let (events, packets) = self.after_slow_start.unwrap_or(now);
+        (now.0.saturating_sub(events), now.1.saturating_sub(packets))
+    }
+
+    fn arrived(&mut self, now: Instant, rtt: Option<Duration>, datagram: &[u8]) {
+        let read = frame::number(datagram, self.end);
+        let Some((number, data)) = read.filter(|(number, _)| *number < self.end.saturating_add(FURTHEST))
+        else {
+            self.malformed += 1;
+            return;
+        };
+        let first = self.end == 0;
+        self.end = self.end.max(number.saturating_add(1));
+        if first {
+            self.meter.expect(now, 1);
+        }
+        self.meter.on_packet(
+            now,
+            Arrival {
+                seq: number.saturating_add(1),
+                size: saturating(data.len()),
+                // QUIC counts marks, and says not on which packet.
+                ecn: Ecn::NotEct,
+                rtt,
+                window_counter: 0,
+                kind: PacketKind::Data,
+                non_data_before: 0,
+            },
+        );
+        match self.meter.loss_events() {
+            // A late packet has repaired the history (RFC 5348 §5.1).
+            0 => self.after_slow_start = None,
+            events => drop(self.after_slow_start.get_or_insert((events, self.end))),
+        }
+        if self.received.len() >= self.receive_limit {
+            self.queue_dropped += 1;
+        } else {
+            self.received_packets += 1;
+            self.received_bytes += saturating::<u64>(data.len());
+            self.received.push_back(Received {
+                seq: SeqNo48::new(number % SeqNo48::MODULUS),
+                data_index: number,
+                bytes: data.to_vec(),
+                at: now,
+                ecn: Ecn::NotEct,
+            });
+        }
+        if self.peer_close.as_ref().is_some_and(|(sent, _)| self.arrivals() >= *sent) {
+            self.is_drained = true;
+        }
+    }
+
+    /// The peer has agreed to our Close.
+    fn agreed(&mut self, now: Instant, sent: u64, text: String) {
+        let closed = Closed {
+            by: ClosedBy::Us,
+            code: ResetCode::Closed,
+            cause: Cause::Agreed,
+            text: Some(text).filter(|text| !text.is_empty()),
+            peer_sent_data_packets: sent.max(self.peer_sent()),
+        };
+        if self.over.is_none() {
+            self.finish(now, closed);
+        }
+    }
+
+    fn finish(&mut self, now: Instant, closed: Closed) {
+        self.discard();
+        self.over = Some((now, closed));
+    }
+
+    /// Gives up the datagrams that wait to be sent.
+    pub(crate) fn discard(&mut self) {
+        self.discards = true;
+        for (_, datagram) in self.queue.drain(..) {
+            self.unsent_packets += 1;
+            self.unsent_bytes += saturating::<u64>(datagram.len());
+        }
+    }
+}

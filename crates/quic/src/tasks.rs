@@ -1,0 +1,276 @@
+//! The tasks of a session: what goes, what comes, and the control streams.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use noq::{ConnectionError, RecvStream, SendDatagramError, SendStream, VarInt};
+use tfrc_dccp::wire::ResetCode;
+use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy};
+use tfrc_units::{Duration, saturating};
+use tokio::task::JoinHandle;
+
+use crate::closing::{self, CloseCode};
+use crate::frame::{self, HEADER, Message, Reader};
+use crate::state::Shared;
+
+/// Datagrams taken out of QUIC at once, at most.
+const BATCH: usize = 64;
+/// The wait for datagrams that Close has overtaken where the round-trip time is unknown.
+const OVERTAKEN: Duration = Duration::from_millis(100);
+/// Time between two words to the sender about datagrams dropped here.
+const DROPS: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Tasks that end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Tasks(Vec<JoinHandle<()>>);
+
+impl Tasks {
+    /// Begins all of them. `first_data_within` bounds the time until the first datagram.
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        control: SendStream,
+        silence: Duration,
+        first_data_within: Option<Duration>,
+    ) -> Self {
+        Self(vec![
+            tokio::spawn(send(Arc::clone(shared))),
+            tokio::spawn(receive(Arc::clone(shared), silence)),
+            tokio::spawn(write(Arc::clone(shared), control)),
+            tokio::spawn(read(Arc::clone(shared))),
+            tokio::spawn(watch(Arc::clone(shared), first_data_within)),
+        ])
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Hands datagrams to QUIC when it takes them, each with its number, and drops what is late.
+async fn send(shared: Arc<Shared>) {
+    while let Some((number, datagram, until)) = next(&shared).await {
+        let length = datagram.len() - HEADER;
+        let taken = tokio::select! {
+            taken = shared.quic.send_datagram_wait(datagram.clone()) => taken,
+            () = sleep_until(until) => {
+                shared.state().late += 1;
+                shared.state().in_hand = false;
+                shared.room.notify_waiters();
+                continue;
+            }
+            () = discarded(&shared) => {
+                let mut state = shared.state();
+                state.in_hand = false;
+                state.unsent_packets += 1;
+                state.unsent_bytes += saturating::<u64>(length);
+                continue;
+            }
+        };
+        {
+            let mut state = shared.state();
+            state.in_hand = false;
+            match taken {
+                Ok(()) => {
+                    state.sent_packets = number + 1;
+                    state.sent_bytes += saturating::<u64>(length);
+                }
+                Err(SendDatagramError::TooLarge) if state.boundaries == Boundaries::Free => {
+                    let room = shared.max_datagram().max(1);
+                    let now = shared.clock.now();
+                    let data = datagram.get(HEADER..).unwrap_or_default();
+                    for piece in data.rchunks(room) {
+                        state.queue.push_front((now, piece.to_vec()));
+                    }
+                }
+                Err(_) => {
+                    state.unsent_packets += 1;
+                    state.unsent_bytes += saturating::<u64>(length);
+                }
+            }
+        }
+        shared.room.notify_waiters();
+    }
+}
+
+/// The next datagram with its number, and the time at which it becomes late; `None` when the
+/// connection is over.
+async fn next(shared: &Shared) -> Option<(u64, Bytes, Option<std::time::Duration>)> {
+    loop {
+        {
+            let mut state = shared.state();
+            if state.over.is_some() {
+                return None;
+            }
+            let now = shared.clock.now();
+            let mut dropped = false;
+            while let Some((since, datagram)) = state.queue.pop_front() {
+                let waited = now.saturating_since(since);
+                let left = match state.policy {
+                    LatePolicy::DropAfter(most) if waited > most => {
+                        state.late += 1;
+                        dropped = true;
+                        continue;
+                    }
+                    LatePolicy::DropAfter(most) => Some(most.saturating_sub(waited).into()),
+                    LatePolicy::Wait => None,
+                };
+                state.in_hand = true;
+                let number = state.sent_packets;
+                let mut bytes = Vec::with_capacity(HEADER + datagram.len());
+                bytes.extend(frame::header(number));
+                bytes.extend(datagram);
+                return Some((number, bytes.into(), left));
+            }
+            drop(state);
+            if dropped {
+                shared.room.notify_waiters();
+            }
+        }
+        shared.queued.notified().await;
+    }
+}
+
+async fn discarded(shared: &Shared) {
+    loop {
+        let changed = shared.changed.notified();
+        if shared.state().discards {
+            return;
+        }
+        changed.await;
+    }
+}
+
+/// Takes datagrams out of QUIC until the connection is over.
+async fn receive(shared: Arc<Shared>, silence: Duration) {
+    let mut batch = vec![Bytes::new(); BATCH];
+    loop {
+        match shared.quic.read_many_datagrams(&mut batch).await {
+            Ok(count) => shared.arrived(batch.get_mut(..count).unwrap_or_default()),
+            Err(error) => {
+                lost(&shared, &error, silence);
+                return;
+            }
+        }
+        // One peer's datagrams do not hold up the others.
+        tokio::task::coop::consume_budget().await;
+    }
+}
+
+/// The connection is gone.
+fn lost(shared: &Shared, error: &ConnectionError, silence: Duration) {
+    shared.end(|state| {
+        let sent = state.peer_sent();
+        match &state.peer_close {
+            // It went after our word, or could not wait for it.
+            Some((_, text)) if state.has_agreed => agreed(text, sent),
+            _ => closing::lost(error, silence, sent),
+        }
+    });
+}
+
+/// The end of a session that the peer has asked for.
+pub(crate) fn agreed(text: &str, sent: u64) -> Closed {
+    Closed {
+        by: ClosedBy::Peer,
+        code: ResetCode::Closed,
+        cause: Cause::Agreed,
+        text: Some(text.to_owned()).filter(|text| !text.is_empty()),
+        peer_sent_data_packets: sent,
+    }
+}
+
+/// Writes messages as they are posted. QUIC repeats what is lost.
+async fn write(shared: Arc<Shared>, mut control: SendStream) {
+    loop {
+        let message = shared.state().outbox.pop_front();
+        match message {
+            Some(message) => {
+                if control.write_all(&message.encode()).await.is_err() {
+                    return;
+                }
+            }
+            None => shared.posted.notified().await,
+        }
+    }
+}
+
+/// Reads the peer's messages.
+async fn read(shared: Arc<Shared>) {
+    let Ok(mut control) = shared.quic.accept_uni().await else { return };
+    if messages(&shared, &mut control).await.is_none() {
+        let code = CloseCode::Protocol;
+        shared.end(|state| Closed {
+            by: ClosedBy::OurReset,
+            code: ResetCode::PacketError,
+            cause: Cause::Protocol,
+            text: None,
+            peer_sent_data_packets: state.peer_sent(),
+        });
+        shared.quic.close(VarInt::from_u32(code.wire()), code.reason());
+    }
+}
+
+/// Reads messages until the stream or the connection ends; `None` for bytes that are none.
+async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> {
+    let mut reader = Reader::default();
+    let mut bytes = [0; 1024];
+    while let Ok(Some(count)) = control.read(&mut bytes).await {
+        reader.push(bytes.get(..count)?);
+        while let Some(message) = reader.read().ok()? {
+            if shared.on_message(message) {
+                let wait = shared.rtt().unwrap_or(OVERTAKEN);
+                let shared = Arc::clone(shared);
+                tokio::spawn(async move {
+                    tokio::time::sleep(wait.into()).await;
+                    shared.drained();
+                });
+            }
+        }
+    }
+    Some(())
+}
+
+/// Ends a connection that brings no data, and tells the sender of datagrams dropped here.
+async fn watch(shared: Arc<Shared>, first_data_within: Option<Duration>) {
+    if let Some(most) = first_data_within {
+        tokio::time::sleep(most.into()).await;
+        let has_none = {
+            let state = shared.state();
+            state.peer_sent() == 0 && state.peer_close.is_none() && state.over.is_none()
+        };
+        if has_none {
+            let code = CloseCode::NoData;
+            shared.end(|_| Closed {
+                by: ClosedBy::OurReset,
+                code: ResetCode::Aborted,
+                cause: Cause::NoData(most),
+                text: None,
+                peer_sent_data_packets: 0,
+            });
+            shared.quic.close(VarInt::from_u32(code.wire()), code.reason());
+            return;
+        }
+    }
+    let mut told = 0;
+    let mut tick = tokio::time::interval(DROPS);
+    loop {
+        tick.tick().await;
+        let mut state = shared.state();
+        if state.over.is_some() {
+            return;
+        }
+        if state.queue_dropped > told {
+            told = state.queue_dropped;
+            shared.post(&mut state, Message::Dropped { datagrams: told });
+        }
+    }
+}
+
+async fn sleep_until(after: Option<std::time::Duration>) {
+    match after {
+        Some(after) => tokio::time::sleep(after).await,
+        None => std::future::pending().await,
+    }
+}
