@@ -40,3 +40,6 @@ figure.variant("longer-events", "explains: the profile with loss events of 1.25 
 figure.claim("The profile is within a factor of two of CUBIC at 88 % of the points")(
     lambda t: t.of("in_two", statistics.mean), between=(0.88, 1)
 )
+figure.claim("The worst point is within a factor of four")(
+    lambda t: t.of("ratio_log2", lambda ratios: max(map(abs, ratios))), between=(0, 2)
+)
