@@ -1,8 +1,8 @@
-# Flows of one kind over a path that loses packets at random and never queues; or that loses the packets of a list.
+# Flows of one kind over a path that loses packets or bytes at random (unit) and never queues; or that loses the packets of a list.
 # proto: sack, newreno, reno, tahoe, tfrc, tfrcsp; appms: time between packets of the application, 0 for as many as allowed
-# drops: packets to lose, counted from 0 over the whole link, in place of the random loss; bin: trace of packets sent
+# drops: packets to lose, counted from 0 over the whole link, in place of the random loss; bin: trace of packets sent; delay: of the middle link
 source [file join [file dirname [info script]] common.tcl]
-parse_args {proto sack drop 0.01 seg 1460 n 10 seed 1 dur 100 warm 20 win 100 appms 0 start 2 drops - bin 0 overrides -}
+parse_args {proto sack drop 0.01 seg 1460 n 10 seed 1 dur 100 warm 20 win 100 appms 0 start 2 drops - bin 0 unit pkt delay 118ms overrides -}
 seed_all $opt(seed)
 Agent/TCP set window_ $opt(win)
 Queue set limit_ 100000
@@ -10,12 +10,12 @@ apply_overrides $opt(overrides)
 set ns [new Simulator]
 set s [$ns node]; set r1 [$ns node]; set r2 [$ns node]; set d [$ns node]
 $ns duplex-link $s $r1 100Mb 1ms DropTail
-$ns duplex-link $r1 $r2 100Mb 118ms DropTail
+$ns duplex-link $r1 $r2 100Mb $opt(delay) DropTail
 $ns duplex-link $r2 $d 100Mb 1ms DropTail
 if {$opt(drops) == "-"} {
     set em [new ErrorModel]
     $em set rate_ $opt(drop)
-    $em unit pkt
+    $em unit $opt(unit)
     $em ranvar [new RandomVariable/Uniform]
 } else {
     set em [new ErrorModel/List]
@@ -55,12 +55,17 @@ $ns at $opt(warm) "snap w"
 proc fin {} {
     global a opt st bins
     snap e
-    set p 0; set c 0
+    set p 0; set c 0; set acked 0
     for {set i 0} {$i<$opt(n)} {incr i} {
         incr p [expr $st(e,$i)-$st(w,$i)]
         incr c [expr $st(e,cuts,$i)-$st(w,cuts,$i)]
+        # The acknowledgement of the SYN is 0, and before it there is -1.
+        if {![string match tfrc* $opt(proto)] && [$a($i) set ack_] > 0} { incr acked [$a($i) set ack_] }
     }
     out rate_bps [expr double($p)*$opt(seg)*8.0/($opt(dur)-$opt(warm))/$opt(n)]
+    # Payload of the whole run; what is sent has the SYN as a segment.
+    out send_kbps [format %.5f [expr double($p)*$opt(seg)*8.0/($opt(dur)-$opt(warm))/$opt(n)/1000]]
+    out goodput_kbps [format %.5f [expr double($acked)*$opt(seg)*8.0/$opt(dur)/$opt(n)/1000]]
     if {$p > 0} { out cuts_per_packet [expr double($c)/$p] }
     if {$opt(bin) > 0} { out trace [join $bins ,] }
 }

@@ -1,4 +1,4 @@
-from losses import other_round_trips, segment_sizes, sent_and_dropped
+from losses import other_round_trips, segment_sizes, tcp
 
 from tfrc.lab import Quick
 
@@ -7,13 +7,7 @@ table = segment_sizes(
     "TCP's rate against its segment size, 0.01% of bytes dropped",
     quick=Quick(3, rows=["14B/10", "128B/10", "1460B/10", "8000B/100"]),
 )
-
-
-@table.run
-def tcp(run):
-    return {**sent_and_dropped(run), "tcp_goodput_Kbps": run.flow("flow", "goodput_bps") / 1000}
-
-
+table.run(tcp)
 table.columns("packet_drop_rate", band="drop")
 table.columns("tcp_send_Kbps", "tcp_goodput_Kbps", ns2_only_rows=["4000B/100", "8000B/100"])
 

@@ -1,4 +1,4 @@
-from losses import other_round_trips, segment_sizes, sent_and_dropped
+from losses import other_round_trips, segment_sizes, tcp
 
 from tfrc.lab import Quick, ratio
 
@@ -7,14 +7,7 @@ table = segment_sizes(
     "TCP's rate against its segment size, 0.1% of bytes dropped",
     quick=Quick(3, rows=["14B/10", "128B/10", "1460B/100", "8000B/100"]),
 )
-
-
-@table.run
-def tcp(run):
-    bits = run.flow("flow", "acknowledged_packets") * run.number("segment_bytes") * 8
-    return {**sent_and_dropped(run), "tcp_goodput_Kbps": bits / run.to_s / 1000}
-
-
+table.run(tcp)
 FEW_ARRIVE = ["512B/100", "1460B/100"]
 table.columns("packet_drop_rate", band="drop")
 table.columns("tcp_send_Kbps", ns2_only_rows=[*FEW_ARRIVE, "4000B/100", "8000B/100"])
