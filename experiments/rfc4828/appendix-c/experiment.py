@@ -90,3 +90,7 @@ table.claim(
     "The rate of TFRC-SP varies no more than that of standard TFRC with "
     "1460 bytes at the same drop rate of 20 %"
 )(ratio("20%", "default_cov_20s", "plain_1460B_cov_20s"), between=(0.2, 1.1))
+
+for what, of in {"send_Kbps": "rate of sending, kbit/s", "cov_20s": "its variation over 20 s"}.items():
+    names = [f"{name}_{what}" for name in ("default", "graded", "ns2", "plain_1460B")]
+    table.curves(*names, xlabel="packets dropped", ylabel=of, log="y")
