@@ -30,8 +30,6 @@ from .verdict import of_both
 MARKS = ("<!-- tfrc-lab publish -->", "<!-- end -->")
 # The part of docs/peers.md that is written by hand.
 BY_HAND = "\n## Suites of other projects\n"
-# Emulated cells of an experiment that are listed; of more its page has them.
-MOST_LINES = 60
 # The picture of an experiment, and the most bytes of one.
 PICTURE, MOST_BYTES = "picture.svg", 60_000
 WRAP: dict[str, Any] = {"width": 100, "break_on_hyphens": False, "break_long_words": False}
@@ -90,7 +88,7 @@ TABLES = {
 }
 EMULATED = """\
 Real time, real datagrams and the kernel's TCP, recorded with `tfrc-lab record` in `emulated.csv` of
-each experiment. The pages of the experiments have the set-ups.
+each experiment, which has the values.
 
 """
 PEERS = """\
@@ -115,13 +113,12 @@ without randomness are compared as counts that grow with time, which agree withi
 @dataclass
 class Entry:
     """The part of results.md that an experiment has: an item of the findings, lines of three tables,
-    its emulated cells, and the commit since which it should be run again."""
+    and the commit since which it should be run again."""
 
     finding: str = ""
     verdict: str = ""
     cells: str = ""
     emulation: str = ""
-    emulated: str = ""
     before: str = ""
 
     @property
@@ -201,7 +198,7 @@ class Pages:
         for word in ("disagrees", "agrees-with-ns2", "undetermined", "not-run"):
             items = [one.finding for one in all_ if one.word == word and one.finding]
             page += f"\n### {word}\n\n" + "".join(items) if items else ""
-        page += f"\n## Tally\n\n{self._tally()}\n## Lessons of each paper\n{self._lessons()}"
+        page += f"\n## Tally\n\n{self._tally()}"
         page += _table("Verdicts", (one.verdict for one in all_))
         commits = sorted({one.before for one in all_ if one.before})
         page += BEFORE if commits else ""
@@ -211,8 +208,6 @@ class Pages:
         page += _table("Cells and costs", (one.cells for one in all_))
         if any(one.emulation for one in all_):
             page += _table("Emulation", (one.emulation for one in all_), EMULATED)
-            titles = {one.id: plain(one.title) for one in self.experiments}
-            page += "".join(f"\n### {titles[id]}\n{one.emulated}" for id, one in self.entries.items() if one.emulated)
         return page
 
     def _screen(self) -> str:
@@ -253,17 +248,6 @@ class Pages:
             lines.append(f"| {' | '.join([plain(name), *shares, *counts])} |")
         about = "`print` and `ns-2`: experiments that agree with it, of those that are compared with it."
         return "\n".join([*lines, "", about, ""])
-
-    def _lessons(self) -> str:
-        found = ""
-        for folder in dict.fromkeys(one.folder.parent for one in self.experiments if one.id in self.entries):
-            readme = _text(folder / "README.md")
-            title, _, rest = readme.partition("\n")
-            learnt = _parts(rest, "## ").get("What was learnt") or rest.strip().split("\n\n")[0]
-            if learnt.strip():
-                items = "".join(map(_item, learnt.strip().split("\n\n")))
-                found += f"\n### {title.removeprefix('# ')}\n\n{items}"
-        return found
 
     def _peers(self) -> str:
         titles = {one.id: one.title for one in self.experiments}
@@ -329,7 +313,6 @@ def _entries(experiments: Sequence[Experiment], page: str) -> dict[str, Entry]:
     for commit, ids in re.findall(r"^Before `(\w+)`:\n((?:\n|\* .*\n)+)", page, re.M):
         for id in re.findall(r"`(.+)`", ids):
             found[id].before = commit
-    sections = _parts(parts.get("Emulation", ""), "### ")
     for experiment in experiments:
         if (one := found.get(experiment.id)) is None:
             continue
@@ -337,7 +320,6 @@ def _entries(experiments: Sequence[Experiment], page: str) -> dict[str, Entry]:
             found[experiment.id] = entry(experiment, not_run(experiment, "never"))
             continue
         old, new = _fields(one.verdict)[1], plain(experiment.title)
-        one.emulated = f"{sections[old].rstrip()}\n" if old in sections else ""
         if old != new:
             one.verdict = one.verdict.replace(f"| {old} |", f"| {new} |", 1)
             one.finding = one.finding and _item(" ".join(one.finding[2:].split()).replace(f"({old})", f"({new})", 1))
@@ -374,7 +356,7 @@ def entry(experiment: Experiment, e: Mapping[str, Any]) -> Entry:
         costs = (str(e["runs"]), number(e["packet_hops"] / 1e6))
         found.cells = _line(name, shares[0] + more, shares[1], ratio, _farthest(e["cells"]), *costs)
     if experiment.emulated is not None:
-        found.emulation, found.emulated = _emulation(experiment, e, name)
+        found.emulation = _emulation(experiment, e, name)
     return found
 
 
@@ -387,26 +369,18 @@ def _farthest(cells: Sequence[Mapping[str, Any]]) -> str:
     return f"{plain(worst['row'])} {plain(worst['column'])}{by}"
 
 
-def _emulation(experiment: Experiment, e: Mapping[str, Any], name: str) -> tuple[str, str]:
-    """The line of the emulated side, and its cells if they are few."""
+def _emulation(experiment: Experiment, e: Mapping[str, Any], name: str) -> str:
+    """The line of the emulated side."""
     assert experiment.emulated is not None
     cells = [one for one in e["cells"] if one.get("emulated_runs") is not None]
     both = [one for one in cells if one["measured"] and one["emulated"] is not None]
     ratios = [one["emulated"] / one["measured"] for one in both if not one["note"] and not one["emulated_note"]]
     claims = [one["holds_in_emulation"] for one in e["claims"] if one["holds_in_emulation"] is not None]
-    line = _line(
+    return _line(
         name, plain(experiment.emulated.words), plain(emulated.worst(experiment.emulated)),
         number(float(np.median(ratios))) if ratios else "", str(sum(one["emulated_runs"] == 0 for one in cells)),
         _share(sum(claims), len(claims)),
     )  # fmt: skip
-    if len(cells) > MOST_LINES:
-        return line, ""
-    part = "\n| row | column | print | ns-2 | simulation | emulation | |\n"
-    part += "| --- | --- | ---: | ---: | ---: | ---: | --- |\n"
-    for one in cells:
-        values = [number(one[key]) for key in ("published", "ns2", "measured", "emulated")]
-        part += _line(plain(one["row"]), plain(one["column"]), *values, plain(one["emulated_note"] or ""))
-    return line, part
 
 
 def peer(experiment: Experiment, e: Mapping[str, Any]) -> Peer:
