@@ -58,6 +58,8 @@ def mixed(table: Experiment, run: str, tcp: str, tfrc: str, segment: int = 1460,
 def as_published_and_in_buffers(table: Experiment, segment: int = 1460, tfrc: str = "tfrc_sp_200B") -> None:
     """Adds the mix of the table, and the same through the queue that §B.3 asks for."""
     mixed(table, "named", f"tcp_{segment}B", tfrc, segment)
+    for what, of in {"drop_rate": "packets dropped", "send_Kbps": "rate of sending, kbit/s"}.items():
+        table.curves(f"tcp_{segment}B_{what}", f"{tfrc}_{what}", xlabel="web sessions", ylabel=of, log="xy")
     rows = SOME_FLOWS if "flows" in table.keys else SOME_PAIRS
     buffers = [f"{queue}=100 buffers of 500B" for queue in BOTH_WAYS]
     mixed(table, "buffers", "buffers_tcp", "buffers_tfrc", segment, set=buffers, rows=rows)
