@@ -73,7 +73,7 @@ const STEPS: [CiStep; 21] = [
     },
     CiStep { title: "the C library", work: Work::Own("c-library", c_library::check) },
     CiStep {
-        title: "controllers for noq and rtc-interceptor",
+        title: "the controller for rtc-interceptor",
         work: Work::Own("integrations", integrations::check),
     },
     CiStep { title: "the Python package", work: Work::Own("python", python::check) },

@@ -16,14 +16,7 @@ const GSTREAMER: &str = "integrations/gst/Cargo.toml";
 pub(crate) fn check() -> Outcome {
     format(MANIFEST)?;
     format(GSTREAMER)?;
-    run(workspace(MANIFEST, "test").args([
-        "--package",
-        "noq-frames",
-        "--package",
-        "tfrc-rtc",
-        "--package",
-        "tfrc-testpath",
-    ]))
+    run(workspace(MANIFEST, "test").args(["--package", "tfrc-rtc", "--package", "tfrc-testpath"]))
 }
 
 /// Lints and tests of all, and the lines of their READMEs.

@@ -12,8 +12,14 @@ use super::stack::{
     self, ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, Factory,
     ServerConfig, TransportConfig,
 };
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tfrc_testpath::{Datagram, End};
 use tfrc_units::Ecn;
+
+/// A certificate of `localhost` by its own key of Ed25519, until the year 4096, and the key: made
+/// with rcgen 0.14, serial number 1.
+const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
+const KEY: &[u8] = include_bytes!("key.der");
 
 /// Bytes of a datagram of the application: 1200 with QUIC's headers.
 pub(crate) const PAYLOAD: usize = 1162;
@@ -61,17 +67,13 @@ pub(crate) fn pair(start: Instant, controller: Factory, buffer: usize, mtu_probe
     }
     let transport = Arc::new(transport);
     // Signatures of Ed25519 have one length, so that all runs send equally many bytes.
-    let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("a key");
-    let mut certificate = rcgen::CertificateParams::new(vec!["localhost".into()]).expect("a name");
-    // A random one has one of two lengths.
-    certificate.serial_number = Some(1.into());
-    let certificate = certificate.self_signed(&key).expect("a certificate");
-    let private = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
+    let certificate = CertificateDer::from(CERTIFICATE);
+    let private = PrivatePkcs8KeyDer::from(KEY);
     let mut server =
-        ServerConfig::with_single_cert(vec![certificate.der().clone()], private.into()).expect("a server");
+        ServerConfig::with_single_cert(vec![certificate.clone()], private.into()).expect("a server");
     server.transport_config(transport.clone());
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(certificate.der().clone()).expect("a certificate");
+    roots.add(certificate).expect("a certificate");
     let mut client = ClientConfig::with_root_certificates(Arc::new(roots)).expect("a client");
     client.transport_config(transport);
 

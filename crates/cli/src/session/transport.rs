@@ -137,6 +137,15 @@ fn why_refused(refusal: &Refusal) -> &'static str {
 }
 
 impl Connection {
+    /// The transport, if it is not DCCP.
+    pub(crate) const fn transport(&self) -> Option<&'static str> {
+        match self {
+            Self::Dccp(_) => None,
+            #[cfg(feature = "quic")]
+            Self::Quic(_) => Some("quic"),
+        }
+    }
+
     pub(crate) fn remote_addr(&self) -> Option<SocketAddr> {
         either!(self, one => one.remote_addr())
     }

@@ -270,3 +270,38 @@ fn datagrams_keep_their_boundaries() {
     sender.succeed();
     receiver.succeed();
 }
+
+/// A receiver that is started after its sender, on a port that the sender knows.
+#[test]
+fn a_receiver_may_come_later() {
+    let place = Place::new();
+    let (first, address, key) = recv(&place, &["-1"]);
+    let sent = send(&place, &address, &["-n", "1kB", "--peer-key", &key]);
+    assert!(sent.status.success(), "{}", sent.stderr);
+    first.succeed();
+    let mut sender =
+        Program::start(at(&place, "sender", &["send", &address, "--quic", "-n", "1kB", "--wait", "1min"]));
+    sender.wait_for("trying");
+    let port = address.rsplit(':').next().expect("a port");
+    let again = ["recv", "--quic", "--bind", "127.0.0.1", "-p", port, "-1", "--json-stream"];
+    let receiver = Program::start(at(&place, "receiver", &again));
+    sender.succeed();
+    let finished = receiver.succeed();
+    let start: Value = serde_json::from_str(finished.text().lines().next().expect("a line")).expect("JSON");
+    assert_eq!(start["parameters"]["transport"], "quic");
+}
+
+/// Picture and sound, encoded at the rate that QUIC allows.
+#[test]
+fn a_test_picture_is_private() {
+    let place = Place::new();
+    let arrived = place.file("out.ts");
+    let (receiver, address, key) = recv(&place, &["-o", &arrived, "--json"]);
+    let line = ["stream", "test", &address, "--quic", "--peer-key", &key, "-t", "3s", "--json"];
+    let sender: Summary = Program::start(at(&place, "sender", &line)).succeed().json();
+    let receiver: Summary = receiver.succeed().json();
+    assert_eq!(sender.received_bytes, receiver.received_bytes);
+    let bytes = std::fs::read(&arrived).expect("written");
+    assert!(bytes.len() > 20_000 && bytes.len().is_multiple_of(188), "{}", bytes.len());
+    assert!(bytes.chunks(188).all(|packet| packet[0] == 0x47), "packets of an MPEG transport stream");
+}

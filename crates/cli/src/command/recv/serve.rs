@@ -507,5 +507,8 @@ fn start(connection: &Connection, peer: SocketAddr) -> Start {
     if let Some(variant) = connection.status().receiving {
         start.parameters.insert("variant".to_owned(), variant.to_string());
     }
+    if let Some(transport) = connection.transport() {
+        start.parameters.insert("transport".to_owned(), transport.to_owned());
+    }
     start
 }

@@ -1,15 +1,21 @@
 //! The controller in connections of noq over a path in virtual time.
 
-#[path = "../../testpath/quic/disorder.rs"]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "QUIC needs a time to begin with, and a test prints its table"
+)]
+
+#[path = "../../../integrations/testpath/quic/disorder.rs"]
 mod disorder;
-#[path = "../../testpath/quic/moves.rs"]
+#[path = "../../../integrations/testpath/quic/moves.rs"]
 mod moves;
-#[path = "../../testpath/quic/peer.rs"]
+#[path = "../../../integrations/testpath/quic/peer.rs"]
 mod peer;
-#[path = "../../testpath/quic/shares.rs"]
+#[path = "../../../integrations/testpath/quic/shares.rs"]
 mod shares;
 mod stack;
-#[path = "../../testpath/quic/world.rs"]
+#[path = "../../../integrations/testpath/quic/world.rs"]
 mod world;
 
 use std::time::Instant;
@@ -33,10 +39,10 @@ fn the_fixed_point_is_met() {
     let picture = greedy(0.01, MS(50), lossy(0.01, 1)).picture();
     println!("{table}\n{picture}");
     assert!(shares.iter().all(|share| (0.9..=1.1).contains(share)), "{table}");
-    let readme = include_str!("../README.md");
+    let readme = include_str!("../../../integrations/noq/README.md");
     assert!(
         readme.contains(&table) && readme.contains(&picture),
-        "README.md should have:\n{table}\n{picture}"
+        "integrations/noq/README.md should have:\n{table}\n{picture}"
     );
 }
 
@@ -119,7 +125,10 @@ fn late_packets_are_not_lost() {
     assert!(usual.iter().all(|row| (0.9..=1.1).contains(&row.to_cubic)), "{table}");
     // CUBIC, which saves one window, loses more there.
     assert!((0.8..=1.05).contains(&hardest.to_order) && hardest.to_cubic >= 0.9, "{table}");
-    assert!(include_str!("../README.md").contains(&table), "README.md should have:\n{table}");
+    assert!(
+        include_str!("../../../integrations/noq/README.md").contains(&table),
+        "integrations/noq/README.md should have:\n{table}"
+    );
 }
 
 /// Losses among the late packets stay losses: TFRC has at most the rate that they allow alone.

@@ -1,0 +1,167 @@
+//! Paths that do something to packets: a relay of UDP datagrams in a thread.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tfrc_net::{Cause, ClosedBy};
+use tfrc_quic::{Connection, Endpoint, connect_any};
+
+use crate::support::{key, listen, receiver, sender};
+
+/// A relay between one client and a server, as an address translator is one.
+struct Relay {
+    entrance: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Longer UDP payloads are dropped; 0: none.
+    most: AtomicUsize,
+    dropped: AtomicU64,
+    /// The translator takes another port for the client at the next packet.
+    forgets: AtomicBool,
+    ended: AtomicBool,
+    moves: AtomicU64,
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.set_read_timeout(Some(Duration::from_millis(1))).expect("a time");
+    socket
+}
+
+impl Relay {
+    fn new(server: SocketAddr) -> Self {
+        let (inside, state) = (socket(), Arc::new(State::default()));
+        let entrance = inside.local_addr().expect("bound");
+        let here = Arc::clone(&state);
+        thread::spawn(move || {
+            let (mut outside, mut client, mut buffer) = (socket(), None, vec![0; 1 << 16]);
+            while !here.ended.load(Ordering::Relaxed) {
+                if here.forgets.swap(false, Ordering::Relaxed) {
+                    outside = socket();
+                    here.moves.fetch_add(1, Ordering::Relaxed);
+                }
+                let passes = |length: usize| {
+                    let most = here.most.load(Ordering::Relaxed);
+                    let passes = most == 0 || length <= most;
+                    here.dropped.fetch_add(u64::from(!passes), Ordering::Relaxed);
+                    passes
+                };
+                if let Ok((length, from)) = inside.recv_from(&mut buffer) {
+                    client = Some(from);
+                    if passes(length) {
+                        outside.send_to(&buffer[..length], server).expect("sent");
+                    }
+                }
+                outside.set_nonblocking(true).expect("a mode");
+                while let Ok((length, _)) = outside.recv_from(&mut buffer) {
+                    if passes(length)
+                        && let Some(client) = client
+                    {
+                        inside.send_to(&buffer[..length], client).expect("sent");
+                    }
+                }
+            }
+        });
+        Self { entrance, state }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.state.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A sender and a receiver with a relay between them.
+struct Ends {
+    relay: Relay,
+    sender: Connection,
+    receiver: Connection,
+    _endpoints: [Endpoint; 2],
+}
+
+/// `most`: the longest UDP payload that the path takes; 0: any.
+async fn ends(most: usize) -> Ends {
+    let there = key();
+    let listening = listen(&receiver(1), &there, &[]);
+    let relay = Relay::new(listening.local_addr());
+    relay.state.most.store(most, Ordering::Relaxed);
+    let connected = connect_any(&[relay.entrance], &sender(), &key(), there.fingerprint()).await;
+    let (calling, sender) = connected.expect("a connection");
+    let receiver = listening.accept().await.expect("open");
+    Ends { relay, sender, receiver, _endpoints: [calling, listening] }
+}
+
+/// Sends datagrams until the receiver has got this many more.
+async fn exchange(ends: &Ends, count: usize) {
+    let sending = async {
+        loop {
+            ends.sender.send(vec![7; 1000]).await.expect("open");
+        }
+    };
+    let receiving = async {
+        for _ in 0..count {
+            ends.receiver.recv().await.expect("open");
+        }
+    };
+    tokio::select! {
+        () = sending => {}
+        () = receiving => {}
+    }
+}
+
+async fn end(ends: &Ends) -> u64 {
+    let receiving = async {
+        while ends.receiver.recv().await.is_some() {}
+        ends.receiver.accept_close("done").await
+    };
+    let (closed, accepted) = tokio::join!(ends.sender.close(), receiving);
+    let closed = closed.expect("ended");
+    assert_eq!(
+        (closed.by, closed.cause, closed.text.as_deref()),
+        (ClosedBy::Us, Cause::Agreed, Some("done"))
+    );
+    accepted.expect("ended").peer_sent_data_packets
+}
+
+/// A translator that takes another port for the sender, again and again: the session goes on, and
+/// the receiver sees the new address.
+#[tokio::test]
+async fn a_session_outlives_its_address() {
+    let ends = ends(0).await;
+    for round in 1..=4 {
+        exchange(&ends, 100).await;
+        let before = ends.receiver.remote_addr().expect("open");
+        ends.relay.state.forgets.store(true, Ordering::Relaxed);
+        while ends.receiver.remote_addr() == Some(before) {
+            exchange(&ends, 1).await;
+        }
+        assert_eq!(ends.relay.state.moves.load(Ordering::Relaxed), round);
+    }
+    exchange(&ends, 100).await;
+    let sent = end(&ends).await;
+    assert_eq!(sent, ends.sender.status().stats.sent_data_packets);
+    assert!(sent >= 500, "{sent}");
+}
+
+/// A path of the least MTU of IPv6, 1280 bytes: longer probes are dropped there, no data is.
+#[tokio::test]
+async fn a_narrow_path_carries_data() {
+    let ends = ends(1232).await;
+    while ends.relay.state.dropped.load(Ordering::Relaxed) == 0 {
+        exchange(&ends, 20).await;
+    }
+    exchange(&ends, 200).await;
+    let limit = ends.sender.max_datagram();
+    assert!((1100..=1232).contains(&limit), "{limit}");
+    let (status, there) = (ends.sender.status(), ends.receiver.status());
+    assert!(status.stats.sent_path_probes > 0);
+    assert!(there.stats.received_data_packets >= 200);
+    end(&ends).await;
+}
