@@ -32,6 +32,7 @@ pub(crate) fn only_dccp(option: &str) -> Failure {
 
 /// The deed of this end: the keys that it has to be given follow from it.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "quic"), expect(dead_code, reason = "keys alone depend on it"))]
 pub(crate) enum Does<'a> {
     /// It connects to the host of this name, `HOST:PORT`.
     Calls(&'a str),
@@ -74,11 +75,12 @@ impl Privacy {
     /// Says by which key this end is known, and how to call it. `program` is the other end's
     /// command up to the host, `more` what follows the key.
     pub(crate) fn introduce(&self, at: SocketAddr, program: &str, more: &str, reporter: &mut Reporter) {
-        #[cfg(feature = "quic")]
-        if let Self::Keys(keys) = self {
-            keys.introduce(at, program, more, reporter);
+        match self {
+            Self::None => {
+                let _ = (at, program, more, reporter);
+            }
+            #[cfg(feature = "quic")]
+            Self::Keys(keys) => keys.introduce(at, program, more, reporter),
         }
-        #[cfg(not(feature = "quic"))]
-        let _ = (at, program, more, reporter);
     }
 }
