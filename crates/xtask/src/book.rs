@@ -90,6 +90,9 @@ fn faults(text: &str) -> Vec<(usize, String)> {
         }
     }
     for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with("{{#") {
+            faults.push((number, "text from elsewhere, which a forge does not show; link to it".to_owned()));
+        }
         for rest in line.split("cargo xtask ").skip(1) {
             let word: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
             if !word.is_empty() && !chores.contains(&word) {
@@ -116,7 +119,7 @@ fn missing(text: &str, sources: &[String]) -> Vec<(usize, String)> {
 }
 
 /// The targets of links inside the repository, with the numbers of their lines.
-fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
     prose(text).flat_map(|(number, line)| {
         // Every second part stands between backticks.
         let plain = line.split('`').step_by(2);
@@ -163,6 +166,7 @@ mod tests {
         assert_eq!(faults(&wide).len(), 1);
         assert_eq!(faults(&format!("```\n{wide}```\n    {wide}| {wide}# {wide}")), []);
         assert_eq!(faults(&format!("Written here, do not edit by hand.\n{wide}")), []);
+        assert_eq!(faults("{{#include x.md}}\n").len(), 1);
         assert_eq!(faults("Run `cargo xtask ci` or `cargo xtask nothing`.\n").len(), 1);
     }
 

@@ -22,7 +22,7 @@ const CONVERSIONS: &str = "crates/units/src/cast.rs";
 const WITHOUT_HOST: [&str; 3] = ["crates/report/src/", "crates/scenario/src/", "crates/world/src/"];
 
 /// Their modules that features bring.
-const OF_FEATURES: [&str; 5] = [
+pub(crate) const OF_FEATURES: [&str; 5] = [
     "crates/scenario/src/files.rs",
     "crates/world/src/cache.rs",
     "crates/world/src/jobs.rs",

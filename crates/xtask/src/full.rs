@@ -11,13 +11,13 @@ use clap::builder::PossibleValuesParser;
 use crate::python::{built, run as command};
 use crate::{
     Outcome, adversary, cargo, dependencies, files, hostile, integrations, measure, mutants, packages,
-    targets,
+    playground, site, targets,
 };
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 17] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
@@ -30,7 +30,9 @@ const PARTS: [Part; 15] = [
     ("icmp", 2, || hostile::table("icmp")),
     ("integrations", 8, integrations::full),
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),
+    ("playground", 6, playground::browse),
     ("semver", 10, packages::semver),
+    ("site", 4, site::build),
     ("soak", 61, || hostile::table("soak")),
     ("windows", 3, targets::windows),
 ];

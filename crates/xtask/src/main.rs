@@ -24,9 +24,11 @@ mod measure;
 mod mutants;
 mod packages;
 mod picture;
+mod playground;
 mod python;
 mod readme;
 mod release;
+mod site;
 mod speed;
 mod targets;
 mod test;
@@ -139,6 +141,12 @@ enum Chore {
     },
     /// Writes docs/demo.svg, the chart of `tfrc demo` that README.md shows
     Picture,
+    /// Builds the simulator as a module of the page, and writes docs/playground/module.js
+    Playground {
+        /// Only that the module is of these sources, and its size
+        #[arg(long)]
+        check: bool,
+    },
     /// The Python package: its wheel, installed into target/python, and its tests
     Python,
     /// The commands that README.md shows, pasted into a shell in an empty folder
@@ -152,6 +160,8 @@ enum Chore {
     },
     /// The release build, and in target/dist what users get: packages, a static program, an image
     Release,
+    /// The book as a site with the gallery as its front and the playground: target/site/book
+    Site,
     /// Processor time next to peers: a packet-hop (ns-2, a floor), a packet received (`wire`)
     Speed(speed::Choice),
     /// The daily loop: lints and tests, without those that drive browsers and media
@@ -201,11 +211,14 @@ fn run(chore: Chore) -> Outcome {
         Chore::Packages { only: None } => packages::check(),
         Chore::Packages { only: Some(_) } => packages::semver(),
         Chore::Picture => picture::write(),
+        Chore::Playground { check: false } => playground::build(),
+        Chore::Playground { check: true } => playground::check(),
         Chore::Python => python::check(),
         Chore::Readme { built: true, .. } => readme::built(),
         Chore::Readme { in_folder: Some(folder), .. } => readme::run(&readme::Program::In(folder)),
         Chore::Readme { .. } => readme::run(&readme::Program::Installed),
         Chore::Release => release::run(),
+        Chore::Site => site::build(),
         Chore::Speed(choice) => speed::run(&choice),
         Chore::Test => test::run(),
         Chore::Tools => tools::check(),

@@ -12,16 +12,22 @@ pub(crate) struct Tool {
     name: &'static str,
     /// The version whose answers the checks are written for.
     pub(crate) version: &'static str,
+    /// Further arguments of `cargo install`.
+    features: &'static [&'static str],
 }
 
 /// Licences, sources and duplicate versions against `deny.toml`.
-pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
+pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: &[] };
 /// Public items of a crate against those of an earlier version.
-pub(crate) const CARGO_SEMVER_CHECKS: Tool = Tool { name: "cargo-semver-checks", version: "0.51.0" };
+pub(crate) const CARGO_SEMVER_CHECKS: Tool =
+    Tool { name: "cargo-semver-checks", version: "0.51.0", features: &[] };
 /// Software bills of materials.
-pub(crate) const CARGO_CYCLONEDX: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9" };
+pub(crate) const CARGO_CYCLONEDX: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9", features: &[] };
 /// Debian packages.
-pub(crate) const CARGO_DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0" };
+pub(crate) const CARGO_DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0", features: &[] };
+/// The book as a site; without its server.
+pub(crate) const MDBOOK: Tool =
+    Tool { name: "mdbook", version: "0.5.4", features: &["--no-default-features", "--features", "search"] };
 
 impl Tool {
     /// The command that runs the program; it is built first if it is not there in this version.
@@ -36,6 +42,7 @@ impl Tool {
             let status = cargo()
                 .args(["install", "--locked", "--quiet", self.name, "--version", self.version, "--root"])
                 .arg(&place)
+                .args(self.features)
                 .status()
                 .map_err(|e| format!("cargo did not start: {e}"))?;
             if !status.success() {
