@@ -19,13 +19,15 @@ use crate::config::{BurstCredit, QueueDelay};
 /// seconds.
 const GAIN: f64 = 0.25;
 /// Part of the receive rate that is sent while a queue drains: a queue of q is gone after
-/// q/(1 − 3/4) = 4q.
-const DRAIN: f64 = 0.75;
-const DRAIN_TIMES: u64 = 4;
+/// q/(1 − 2/3) = 3q.
+const DRAIN: f64 = 2.0 / 3.0;
+const DRAIN_TIMES: u64 = 3;
 /// While a queue drains no less arrives than was sent, but for a packet or two of noise. If less
 /// than this part of the first receive rate arrives and the queue grows, the path has become
 /// slower.
 const SLOWER: f64 = 0.625;
+/// Part of the receive rate that a competing flow keeps while the queue falls, so that it falls on.
+const KEPT: f64 = 0.9;
 /// The queue counts as gone below this part of the bound: round-trip times vary by themselves.
 /// A burst is no more than that either.
 const GONE: u64 = 8;
@@ -42,9 +44,10 @@ const BELIEVED: Duration = Duration::from_secs(10);
 /// the longest: with a draining behind it, it is less than 30 s.
 const FIRST_PATIENCE: Duration = Duration::from_millis(2500);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(20);
-/// This many drainings in a row that end at one round-trip time are a longer path: a queue that
-/// others fill differs from time to time.
+/// This many drainings in a row that end at one round-trip time, within this part of the bound, are
+/// a longer path: a queue that others fill differs from time to time.
 const ALIKE: u32 = 3;
+const APART: u64 = 32;
 /// The least time for which a report is waited for: RTP's receivers report every 100 ms.
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 /// The rate of which the queue is held at half of the bound, in bytes per second: 100 kbit/s, about
@@ -55,6 +58,11 @@ const LOWEST: f64 = 12_500.0;
 /// first report of that comes a round trip later.
 fn drained_at(now: Instant, queue: Duration, sample: Duration) -> Instant {
     now + queue * DRAIN_TIMES + sample * 2
+}
+
+/// The rate that arrives on a path that has become slower than `passed`.
+fn slower(arrives: Rate, passed: Rate) -> Option<Rate> {
+    (arrives < passed * SLOWER).then_some(arrives)
 }
 
 /// Facts of a report that the bound depends on.
@@ -89,7 +97,8 @@ pub(crate) struct DelayBound {
     /// Bursts that the settings allow.
     credit: BurstCredit,
     limit: Rate,
-    /// R_min, and the receive rates, before a draining that did not drain made R_min longer.
+    /// R_min, and the receive rates, before the first draining in vain. While there is one, nobody
+    /// knows if others fill the queue or if the path is longer.
     former: Option<(Duration, Rate)>,
     /// The time for which the flow competes before it drains again.
     patience: Duration,
@@ -99,6 +108,8 @@ pub(crate) struct DelayBound {
     /// The newest sample, and W_init/R with it.
     newest: (Duration, Rate),
     last_sent: Instant,
+    /// The end of the last pause: a receive rate over it is too low.
+    resumed: Instant,
     /// Time spent in competing, up to the beginning of the present one.
     competed: Duration,
     /// Since then a report is waited for.
@@ -114,7 +125,7 @@ pub(crate) struct DelayBound {
 /// | [`State::Free`] | at the beginning | nothing: X alone counts |
 /// | [`State::Held`] | once there is a queue; when it was drained | the time without a queue |
 /// | [`State::Draining`] | when the queue is too long, or R_min too old | the time by which a queue of this flow is gone |
-/// | [`State::Competing`] | when draining has not drained twice | its beginning, the last turn of the queue, and X_recv there if the queue falls |
+/// | [`State::Competing`] | when draining has not drained twice | its beginning, the last turn of the queue, and the limit while the queue falls |
 #[derive(Debug, Clone, Copy)]
 enum State {
     /// There was no queue yet.
@@ -136,17 +147,17 @@ enum State {
         until: Instant,
         /// The least round-trip time since the beginning.
         least_rtt: Duration,
-        /// The receive rate at the beginning, or of a path that became slower.
+        /// The highest receive rate at the beginning, or that of a path that became slower.
         passed: Rate,
-        /// The receive rates before.
-        before: Rate,
+        /// The time from which on a competing flow goes on to drain only if the queue has fallen.
+        pays_by: Option<Instant>,
     },
     /// Others keep the queue full: X counts, but the flow does not fill a queue that falls.
     Competing {
         since: Instant,
         /// The longest queueing delay while it rises, or the shortest while it falls.
         turn: Duration,
-        /// X_recv when the queue began to fall, while it falls.
+        /// The limit while the queue falls.
         falls: Option<Rate>,
         /// The beginning of the time without a queue.
         empty_since: Option<Instant>,
@@ -170,6 +181,7 @@ impl DelayBound {
             floor: (Duration::ZERO, 0),
             newest: (Duration::ZERO, Rate::ZERO),
             last_sent: Instant::ZERO,
+            resumed: Instant::ZERO,
             competed: Duration::ZERO,
             waiting_since: None,
         })
@@ -228,6 +240,7 @@ impl DelayBound {
         if !passed.is_infinite() {
             self.passed.replace(now, passed);
         }
+        self.resumed = now;
         if let State::Held { gone_at, empty_since, .. } = &mut self.state {
             *gone_at += now.saturating_since(self.last_sent);
             *empty_since = None;
@@ -261,28 +274,32 @@ impl DelayBound {
     /// The next state, by the queueing delay. `fell`: the round trip is shorter than ever.
     fn step(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration, fell: bool) {
         let competed = self.competed(now);
-        let DelayReport { receive_rate, .. } = *report;
-        let (most, gone) = (self.most, queue <= self.most / GONE);
+        let most = self.most;
+        let empty = queue <= most / GONE;
+        // While nobody knows if the path is longer, a queue is gone only on the shorter one.
+        let gone = self.former.map_or(empty, |(least, _)| sample <= least + report.grain + most / GONE);
         match &mut self.state {
             State::Free if queue > most => self.drain(now, report, sample, queue),
             State::Free if queue > most / 2 => self.hold(now),
             State::Free => {}
-            State::Held { gone_at, empty_since } if gone => {
-                empty_since.get_or_insert(now);
-                *gone_at = now;
-            }
             State::Held { gone_at, empty_since } => {
-                *empty_since = None;
-                if queue > most || now.saturating_since(*gone_at) > BELIEVED {
+                *empty_since = empty.then_some(empty_since.unwrap_or(now));
+                if gone {
+                    *gone_at = now;
+                    self.believe();
+                } else if queue > most || now.saturating_since(*gone_at) > BELIEVED {
                     self.drain(now, report, sample, queue);
                 }
             }
-            State::Draining { grows_until, longest, until, least_rtt, passed, before } => {
+            State::Draining { grows_until, longest, until, least_rtt, passed, pays_by } => {
                 if now <= *grows_until && queue > *longest {
                     (*longest, *until) = (queue, drained_at(now, queue, sample));
                 }
-                if receive_rate < *passed * SLOWER && queue > *longest {
-                    *passed = receive_rate;
+                if queue > *longest
+                    && self.resumed + sample < report.newest_sent_at
+                    && let Some(slower) = slower(report.receive_rate, *passed)
+                {
+                    *passed = slower;
                     (*longest, *until) = (queue, (*until).max(drained_at(now, queue, sample)));
                     *grows_until = now + sample * 2;
                 }
@@ -290,14 +307,17 @@ impl DelayBound {
                     *until = (*until).max(now + sample * 2);
                 }
                 *least_rtt = (*least_rtt).min(sample);
-                let (floor, arrived, before) = (*least_rtt, *passed, *before);
+                let (floor, passed) = (*least_rtt, *passed);
+                let in_vain = pays_by.is_some_and(|at| now >= at && queue + most / TURN > *longest);
                 // While R_min falls there may be a queue still.
                 if gone && (!fell || now >= *until) {
-                    (self.former, self.floor) = (None, (Duration::ZERO, 0));
+                    self.believe();
                     self.patience = (self.patience / 2).max(FIRST_PATIENCE);
                     self.hold(now);
+                } else if in_vain {
+                    self.compete(now, passed);
                 } else if now >= *until {
-                    self.not_drained(now, floor, arrived, before);
+                    self.not_drained(now, floor, passed);
                 }
             }
             State::Competing { since, turn, falls, empty_since } => {
@@ -305,7 +325,9 @@ impl DelayBound {
                 match falls {
                     Some(_) if queue > *turn + noise => (*turn, *falls) = (queue, None),
                     Some(_) => *turn = (*turn).min(queue),
-                    None if queue + noise < *turn => (*turn, *falls) = (queue, Some(receive_rate)),
+                    None if queue + noise < *turn => {
+                        (*turn, *falls) = (queue, Some(self.passed.maximum() * KEPT));
+                    }
                     None => *turn = (*turn).max(queue),
                 }
                 if gone {
@@ -327,28 +349,37 @@ impl DelayBound {
         }
     }
 
+    /// R_min is that of the path for certain.
+    fn believe(&mut self) {
+        (self.former, self.floor) = (None, (Duration::ZERO, 0));
+    }
+
     /// A queue of this flow would be gone. The path is longer now, or others keep the queue above
-    /// the bound. If far less arrived than before, it is slower in any case.
-    fn not_drained(&mut self, now: Instant, floor: Duration, arrived: Rate, before: Rate) {
+    /// the bound.
+    fn not_drained(&mut self, now: Instant, floor: Duration, passed: Rate) {
         let (last, times) = self.floor;
         let apart = floor.max(last).saturating_sub(floor.min(last));
-        let times = if apart <= self.most / GONE { times + 1 } else { 1 };
-        self.floor = (floor, times);
-        let least = self.former.map(|(least, _)| least).or(self.least_rtt).unwrap_or(floor);
+        let times = if apart <= self.most / APART { times + 1 } else { 1 };
+        let least = self.least_rtt.unwrap_or(floor);
+        let (least, rate) = self.former.unwrap_or((least, passed));
         let again = self.former.is_some() || self.patience > FIRST_PATIENCE;
-        if again && times < ALIKE && floor.saturating_sub(least) > self.most {
-            self.compete(now, before);
+        self.floor = (floor, times);
+        if again && times == 1 && floor.saturating_sub(least) > self.most {
+            self.compete(now, passed);
             return;
         }
-        self.former = self.least_rtt.map(|least| (least, before));
+        self.former = Some((least, rate.max(passed)));
         self.least_rtt = Some(floor);
-        self.passed.replace(now, if arrived < before * SLOWER { arrived } else { before });
+        if times >= ALIKE {
+            self.believe();
+        }
+        self.passed.replace(now, passed);
         self.hold(now);
     }
 
     /// Others fill the queue: R_min and the receive rates are those from before.
-    fn compete(&mut self, now: Instant, before: Rate) {
-        let mut passed = before;
+    fn compete(&mut self, now: Instant, passed: Rate) {
+        let mut passed = passed;
         if let Some((least, rate)) = self.former.take() {
             self.least_rtt = Some(least);
             passed = passed.max(rate);
@@ -366,13 +397,17 @@ impl DelayBound {
 
     fn drain(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration) {
         self.pacing = self.pacing.with_credit(self.credit.at_most(self.most / GONE));
+        let grows_until = now + sample * 2;
+        let competed = matches!(self.state, State::Competing { .. });
+        let passed = self.passed.maximum();
+        let over_a_pause = self.resumed + sample >= report.newest_sent_at && !passed.is_infinite();
         self.state = State::Draining {
-            grows_until: now + sample * 2,
+            grows_until,
             longest: queue,
             until: drained_at(now, queue, sample),
             least_rtt: sample,
-            passed: report.receive_rate,
-            before: self.passed.maximum(),
+            passed: slower(report.receive_rate, passed).filter(|_| !over_a_pause).unwrap_or(passed),
+            pays_by: competed.then_some(grows_until + self.most * DRAIN_TIMES),
         };
     }
 
