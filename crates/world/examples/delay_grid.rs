@@ -1,7 +1,8 @@
 //! `cargo run -p tfrc-world --example delay_grid`: the bound on the queueing delay over networks
 //! that nobody tuned it on, for `docs/models/delay-bound.md`. One core, about half an hour.
 //!
-//! Cells, their seeds and the bars were fixed before the first run.
+//! Cells, their seeds and the bars were fixed before the first run. It is the second grid: the rule
+//! was changed after the first one was run, whose cells are not in it.
 #![expect(clippy::disallowed_macros, clippy::unwrap_used, reason = "a program for one table")]
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "quantities are small")]
 
@@ -13,9 +14,14 @@ use tfrc_world::recording::{Keep, LOOK, Looks, PacketDelays};
 use tfrc_world::statistics::quantile;
 
 /// Cells are drawn by the hash of this text and of their names.
-const DRAW: &str = "delay bound, fresh grid, 27 November";
+///
+/// Its last word is the hash of the file that has the rule, `git hash-object
+/// crates/tfrc/src/sender/delay_bound/mod.rs`, when the cells were drawn.
+const DRAW: &str = "delay bound, second grid, ce3997a99e3b78c9";
+/// The text of the first grid, which drew as many.
+const FIRST_DRAW: &str = "delay bound, fresh grid, 27 November";
 const CELLS: usize = 400;
-const SEEDS: [u64; 3] = [101, 102, 103];
+const SEEDS: [u64; 3] = [201, 202, 203];
 /// Seconds of a run, and of its beginning that is not measured.
 const DURATION: u32 = 300;
 const WARMUP: u32 = 30;
@@ -87,7 +93,11 @@ fn hash(text: &str) -> u64 {
 
 impl Cell {
     fn hash(&self) -> u64 {
-        hash(&format!("{DRAW} {self:?}"))
+        self.hash_by(DRAW)
+    }
+
+    fn hash_by(&self, draw: &str) -> u64 {
+        hash(&format!("{draw} {self:?}"))
     }
 
     /// One of these, drawn by the hash.
@@ -268,6 +278,8 @@ fn sample() -> Vec<Cell> {
             }
         }
     }
+    cells.sort_by_key(|cell| cell.hash_by(FIRST_DRAW));
+    cells.drain(..CELLS);
     cells.sort_by_key(Cell::hash);
     cells.truncate(CELLS);
     cells
