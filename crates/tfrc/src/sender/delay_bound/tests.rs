@@ -363,8 +363,8 @@ fn a_longer_path_becomes_certain() {
     assert_eq!(bound.least_rtt, Some(MS(RTT + 202)));
 }
 
-/// What others hold is measured from R_min before the first draining in vain, however often R_min
-/// has been raised since.
+/// The queue of others is measured from R_min before the first draining in vain, however often
+/// R_min has been raised since.
 #[test]
 fn a_queue_that_others_raise_step_by_step_is_theirs() {
     let mut bound = bound();
