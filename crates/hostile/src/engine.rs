@@ -56,6 +56,10 @@ pub(crate) struct Bench {
     pub(crate) messages: u64,
     /// Time of `hostile soak`.
     pub(crate) soak: Duration,
+    /// Datagrams of `hostile datagrams`.
+    pub(crate) datagrams: u64,
+    /// The fingerprint of the run's key, where sessions are private (`--quic`).
+    pub(crate) key: Option<String>,
 }
 
 impl Bench {
@@ -68,7 +72,24 @@ impl Bench {
         input: Stream,
         output: Stream,
     ) -> Result<Program, String> {
-        Program::start(&self.binary, directory, label, arguments, input, output)
+        Program::start(&self.binary, directory, label, &self.words(arguments), input, output)
+    }
+
+    /// The words of a command of the program under test, with those that make its session private
+    /// where the run's are.
+    pub(crate) fn words<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        let mut words = arguments.to_vec();
+        let calls = match words.first() {
+            Some(&"send") => !words.contains(&"-R"),
+            Some(&"recv") => words.contains(&"--from"),
+            _ => return words,
+        };
+        if let Some(key) = &self.key {
+            let known: &[&str] =
+                if calls && !words.contains(&"--peer-key") { &["--peer-key", key] } else { &[] };
+            words.splice(1..1, [&["--quic"], known].concat());
+        }
+        words
     }
 
     /// Starts the program under test without input, with output to a file.
@@ -272,7 +293,26 @@ mod tests {
             undisturbed: Duration::ZERO,
             messages: 0,
             soak: Duration::ZERO,
+            datagrams: 0,
+            key: None,
         }
+    }
+
+    #[test]
+    fn private_sessions_know_the_receivers_key() {
+        let plain = bench();
+        assert_eq!(plain.words(&["send", "a:1"]), ["send", "a:1"]);
+        let private = Bench { key: Some("SHA256:x".to_owned()), ..plain };
+        assert_eq!(private.words(&["recv", "-1"]), ["recv", "--quic", "-1"]);
+        assert_eq!(private.words(&["send", "-R"]), ["send", "--quic", "-R"]);
+        assert_eq!(private.words(&["send", "a:1"]), ["send", "--quic", "--peer-key", "SHA256:x", "a:1"]);
+        assert_eq!(
+            private.words(&["recv", "--from", "a:1"]),
+            ["recv", "--quic", "--peer-key", "SHA256:x", "--from", "a:1"]
+        );
+        let stranger = ["send", "--peer-key", "SHA256:y", "a:1"];
+        assert_eq!(private.words(&stranger), ["send", "--quic", "--peer-key", "SHA256:y", "a:1"]);
+        assert_eq!(private.words(&["link", "--to", "a:1"]), ["link", "--to", "a:1"]);
     }
 
     #[test]

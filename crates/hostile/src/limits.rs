@@ -34,7 +34,7 @@ fn limited(
 ) -> Result<Program, String> {
     let (first, rest) = prefix.split_first().ok_or("no prefix")?;
     let binary = bench.binary.to_string_lossy();
-    let all = [rest, &[&*binary], arguments].concat();
+    let all = [rest, &[&*binary], &bench.words(arguments)].concat();
     let (input, output) = (super::program::Stream::Own, super::program::Stream::Own);
     Program::start(Path::new(first), directory, label, &all, input, output)
 }

@@ -28,6 +28,7 @@ mod onpath;
 mod parts;
 mod path;
 mod peers;
+mod private;
 mod program;
 mod session;
 mod soak;
@@ -74,6 +75,8 @@ enum Group {
     Icmp(Wish),
     /// Strangers coming and going
     Soak(Wish),
+    /// Hostile datagrams at the socket of a private session
+    Datagrams(Wish),
     /// 200 senders to one receiver with a file for each, 20 of them killed
     Crowd(Under),
     /// The attacker in another namespace, which a case starts
@@ -100,7 +103,11 @@ struct Wish {
     /// Writes the tables to a file too
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Forged ICMP messages, all versions and ends together [default: 1,000,000; short: 40,000]
+    /// Private sessions alone
+    #[arg(long)]
+    quic: bool,
+    /// Forged ICMP messages, all versions and ends together [default: 1,000,000; short: 40,000];
+    /// hostile datagrams [default: 10,000,000; short: 10,000]
     #[arg(long, value_name = "N")]
     count: Option<u64>,
     /// Time of the soak [default: 1h; short: 16s]
@@ -118,13 +125,15 @@ fn time(text: &str) -> Result<Duration, String> {
 
 fn main() -> ExitCode {
     let CommandLine { group, wish } = CommandLine::parse();
-    let all = || attacks().into_iter().chain(&veth::CASES).chain(&soak::CASES).collect();
+    let all =
+        || attacks().into_iter().chain(&veth::CASES).chain(&soak::CASES).chain(&private::DATAGRAMS).collect();
     let outcome = match group.unwrap_or(Group::Attacks(wish)) {
         Group::All(wish) => run(&wish, all(), faults()),
         Group::Attacks(wish) => run(&wish, attacks(), Vec::new()),
         Group::Faults(wish) => run(&wish, Vec::new(), faults()),
         Group::Icmp(wish) => run(&wish, veth::CASES.iter().collect(), Vec::new()),
         Group::Soak(wish) => run(&wish, soak::CASES.iter().collect(), Vec::new()),
+        Group::Datagrams(wish) => run(&wish, private::DATAGRAMS.iter().collect(), Vec::new()),
         Group::Crowd(under) => under.path().and_then(|binary| crowd::run(&binary)),
         Group::Forge(forgery) => forgery.run(),
     };
@@ -149,7 +158,7 @@ impl Under {
 }
 
 /// Runs these cases in namespaces of the run's own.
-fn run(wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -> Outcome {
+fn run(wish: &Wish, attacks: Vec<&'static Case>, faults: Vec<&'static Case>) -> Outcome {
     let binary = wish.under.path()?;
     let (place, directory) = match namespace::enter()? {
         Entered::Done(0) => return Ok(()),
@@ -166,43 +175,47 @@ fn run(wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -> Outcome {
         undisturbed: Duration::ZERO,
         messages: wish.count.unwrap_or(form.choose(1_000_000, 40_000)),
         soak: wish.time.unwrap_or(form.choose(Duration::from_hours(1), Duration::from_secs(16))),
+        datagrams: wish.count.unwrap_or(form.choose(10_000_000, 10_000)),
+        key: None,
     };
-    bench.undisturbed = honest::undisturbed(&bench)?;
-    let outcome = tables(&bench, wish, attacks, faults);
+    let outcome = both(&mut bench, wish, &[attacks, faults]);
     if place == engine::Ground::Machine {
         let _ = fs::remove_dir_all(&bench.directory);
     }
     outcome
 }
 
-/// Runs those of the cases that are asked for and prints their tables.
-fn tables(bench: &Bench, wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -> Outcome {
+/// Runs those of the cases that are asked for, first in plain sessions, then in private ones, and
+/// prints their tables.
+fn both(bench: &mut Bench, wish: &Wish, groups: &[Vec<&'static Case>; 2]) -> Outcome {
     let chosen = |case: &&Case| {
         let named = wish.names.iter().any(|name| case.name.starts_with(name.as_str()));
         (bench.form == Form::Long || case.least == Form::Short) && (wish.names.is_empty() || named)
     };
-    let attacks: Vec<&Case> = attacks.into_iter().filter(chosen).collect();
-    let faults: Vec<&Case> = faults.into_iter().filter(chosen).collect();
-    if attacks.is_empty() && faults.is_empty() {
+    let groups = groups.each_ref().map(|group| group.iter().copied().filter(chosen).collect::<Vec<_>>());
+    let of = |applies: &dyn Fn(&Case) -> bool| {
+        groups.each_ref().map(|group| group.iter().copied().filter(|case| applies(case)).collect::<Vec<_>>())
+    };
+    let form = bench.form;
+    let plain = of(&|case| !wish.quic && private::is_plain(case.name));
+    let private = of(&|case| private::applies(case.name, form));
+    if plain.iter().chain(&private).all(Vec::is_empty) {
         return Err(format!("no case is called {}", wish.names.join(" or ")));
     }
-    let begin = Instant::now();
-    let results = engine::run(bench, &[attacks.as_slice(), faults.as_slice()].concat());
-    let seconds = begin.elapsed().as_secs();
-    let (of_attacks, of_faults) = results.split_at(attacks.len());
-    let mut text = String::new();
-    if !of_attacks.is_empty() {
-        text.push_str(&engine::table(["attack", "sent", "what happened", "honest transfer"], of_attacks));
+    let (begin, mut text, mut results) = (Instant::now(), String::new(), Vec::new());
+    if plain.iter().any(|group| !group.is_empty()) {
+        bench.undisturbed = honest::undisturbed(bench)?;
+        results.extend(tables(bench, &plain, &mut text));
     }
-    if !of_faults.is_empty() {
-        text.push_str(if text.is_empty() { "" } else { "\n" });
-        text.push_str(&engine::table(["fault", "what was done", "ends", "what is left"], of_faults));
+    if private.iter().any(|group| !group.is_empty()) && private::begin(bench)? {
+        text.push_str("\nIn private sessions (`--quic`):\n\n");
+        results.extend(tables(bench, &private, &mut text));
     }
     println!("{text}");
     if let Some(path) = &wish.markdown {
         fs::write(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    let failed = engine::failed(&results);
+    let (failed, seconds) = (engine::failed(&results), begin.elapsed().as_secs());
     if failed.is_empty() {
         println!("{} cases in {seconds} s, none fails", results.len());
         Ok(())
@@ -211,9 +224,24 @@ fn tables(bench: &Bench, wish: &Wish, attacks: Vec<&Case>, faults: Vec<&Case>) -
     }
 }
 
+/// Runs attacks and faults, and adds their tables to the text.
+fn tables(bench: &Bench, [attacks, faults]: &[Vec<&Case>; 2], text: &mut String) -> Vec<engine::Tried> {
+    let mut results = engine::run(bench, &[attacks.as_slice(), faults.as_slice()].concat());
+    let of_faults = results.split_off(attacks.len());
+    if !results.is_empty() {
+        text.push_str(&engine::table(["attack", "sent", "what happened", "honest transfer"], &results));
+    }
+    if !of_faults.is_empty() {
+        text.push_str(if results.is_empty() { "" } else { "\n" });
+        text.push_str(&engine::table(["fault", "what was done", "ends", "what is left"], &of_faults));
+    }
+    results.extend(of_faults);
+    results
+}
+
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 9] = [
+    let groups: [&'static [Case]; 10] = [
         &icmp::CASES,
         &mtu::CASES,
         &narrow::CASES,
@@ -223,6 +251,7 @@ fn attacks() -> Vec<&'static Case> {
         &onpath::CASES,
         &files::CASES,
         &hurtful::CASES,
+        &private::CASES,
     ];
     groups.into_iter().flatten().collect()
 }
@@ -267,6 +296,7 @@ mod tests {
             .copied()
             .chain(&veth::CASES)
             .chain(&soak::CASES)
+            .chain(&private::DATAGRAMS)
             .chain(faults())
             .map(|c| c.name)
             .collect();
@@ -274,6 +304,9 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), many);
+        for name in private::ALSO.iter().chain(&private::ALSO_LONG) {
+            assert!(names.contains(name), "{name}");
+        }
         assert!(faults::CASES.iter().filter(|case| case.least == Form::Short).count() > 15);
     }
 }

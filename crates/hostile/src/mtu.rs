@@ -16,12 +16,14 @@ use super::program::{Program, SOON, Stream};
 use super::veth::Beyond;
 
 /// The cases of this file.
-pub(crate) const CASES: [Case; 7] = [
+pub(crate) const CASES: [Case; 8] = [
     Case::new("mtu-1280", Load::Waiting, |b, d| whole(b, d, 1, 1280, 6)),
     Case::new("mtu-1350", Load::Waiting, |b, d| whole(b, d, 2, 1350, 6)),
     Case::new("mtu-576", Load::Waiting, |b, d| whole(b, d, 3, 576, 2)),
     Case::new("mtu-500", Load::Waiting, |b, d| whole(b, d, 4, 500, 2)),
-    Case::new("mtu-100", Load::Waiting, no_room),
+    Case::new("mtu-100", Load::Waiting, |b, d| no_room(b, d, 5, 100)),
+    // QUIC's datagrams have 1200 bytes at least (RFC 9000 §14).
+    Case::new("quic-mtu-1000", Load::Waiting, |b, d| no_room(b, d, 9, 1000)),
     Case::new("mtu-falls", Load::Waiting, falls),
     Case::new("mtu-datagrams", Load::Waiting, datagrams),
 ];
@@ -79,7 +81,7 @@ impl Narrow {
         more: &[&str],
     ) -> Result<(Program, String), String> {
         let arguments = [&["recv", "--bind", host, "-1", "--json"], more].concat();
-        let mut receiver = self.beyond.start(directory, "recv", &bench.binary, &arguments)?;
+        let mut receiver = self.beyond.start(directory, "recv", &bench.binary, &bench.words(&arguments))?;
         receiver.wait_for("listening")?;
         Ok((receiver, if host.contains(':') { format!("[{host}]:6511") } else { format!("{host}:6511") }))
     }
@@ -146,16 +148,16 @@ fn whole(bench: &Bench, directory: &Path, net: u8, mtu: u32, times: usize) -> Re
 }
 
 /// An interface that no session fits into.
-fn no_room(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+fn no_room(bench: &Bench, directory: &Path, net: u8, mtu: u32) -> Result<CaseRow, String> {
     if bench.place == Ground::Machine {
         return Ok(CaseRow::skipped("an interface of its own needs a network namespace"));
     }
-    let narrow = Narrow::make(5, 100)?;
+    let narrow = Narrow::make(net, mtu)?;
     let (mut receiver, to) = narrow.receive(bench, directory, &narrow.hosts[0], &[])?;
     let sent = bench.run(directory, "send", &["send", &to, "-n", "10kB"])?.end(SOON);
     receiver.signal(Signal::TERM);
     receiver.end(SOON);
-    let mut row = CaseRow::new("a veth pair of MTU 100");
+    let mut row = CaseRow::new(format!("a veth pair of MTU {mtu}"));
     row.saw(format!("sender {}: “{}”", sent.how, sent.last));
     row.bar(sent.is(1) && sent.last.contains("MTU"), "sender: exit 1 within 10 s, and says why");
     Ok(row)

@@ -62,6 +62,8 @@ pub(crate) fn enter() -> Result<Entered, String> {
         .arg(&myself)
         .args(std::env::args_os().skip(1))
         .env(INSIDE, &directory)
+        // Keys of private sessions are the run's own, and so are its known hosts.
+        .env("XDG_CONFIG_HOME", directory.join("config"))
         .stdin(Stdio::piped())
         .spawn()
         .and_then(|mut child| {

@@ -75,7 +75,7 @@ fn narrow(bench: &Bench, directory: &Path, net: u8, mtu: u64, icmp: Icmp) -> Res
     }
     let file = directory.join("out");
     let arguments = ["recv", "--bind", &far_net(1), "-1", "--json", "-o", &file.to_string_lossy()];
-    let mut receiver = far.start(directory, "recv", &bench.binary, &arguments)?;
+    let mut receiver = far.start(directory, "recv", &bench.binary, &bench.words(&arguments))?;
     receiver.wait_for("listening")?;
     let arguments = ["send", &far_net(1), "-b", CAP, "-t", SECONDS, "--json"];
     let mut sender = bench.start(directory, "send", &arguments, Stream::Own, Stream::Own)?;
@@ -116,7 +116,8 @@ fn full_socket(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         run("tc", &[&["qdisc", "replace", "dev", here, "root", "tbf"], &limits[..]].concat())
     };
     shape("10mbit")?;
-    let mut receiver = far.start(directory, "recv", &bench.binary, &["recv", "--bind", far_address, "-1"])?;
+    let mut receiver =
+        far.start(directory, "recv", &bench.binary, &bench.words(&["recv", "--bind", far_address, "-1"]))?;
     receiver.wait_for("listening")?;
     let arguments = ["send", far_address, "-b", "9M", "-t", "12s", "--json-stream"];
     let mut sender = bench.start(directory, "send", &arguments, Stream::Own, Stream::Own)?;

@@ -105,7 +105,7 @@ fn show(
         HangUp::Silent => ["setsid"].as_slice(),
     };
     let binary = bench.binary.to_string_lossy();
-    let all = [session, &["env", "TERM=xterm"], &[&*binary], arguments].concat();
+    let all = [session, &["env", "TERM=xterm"], &[&*binary], &bench.words(arguments)].concat();
     let end = || terminal.try_clone().map(Stdio::from).map_err(|error| error.to_string());
     let program = Program::on(&folder, &all, [end()?, end()?, end()?])?;
     Ok(Shown { name, program, window, status, directory: folder, files })

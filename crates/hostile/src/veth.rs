@@ -135,7 +135,7 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<CaseRow,
     let beyond = Beyond::make(family)?;
     let (port, file) = (PORT.to_string(), directory.join("out"));
     let arguments = ["recv", "--bind", family.far, "-p", &port, "-1", "-o", &file.to_string_lossy()];
-    let mut receiver = beyond.start(directory, "recv", &bench.binary, &arguments)?;
+    let mut receiver = beyond.start(directory, "recv", &bench.binary, &bench.words(&arguments))?;
     receiver.wait_for("listening")?;
     let host = if family.name == "6" { format!("[{}]", family.far) } else { family.far.to_owned() };
     let source = honest::input(directory, bytes)?;
