@@ -146,7 +146,7 @@ fn fingerprint(bench: &Bench) -> Result<String, String> {
     program.wait_for("listening")?;
     let said = program.errors();
     let word = said.split_whitespace().find(|word| word.starts_with("SHA256:"));
-    word.map(str::to_owned).ok_or_else(|| format!("no fingerprint: {said}"))
+    word.map(|word| word.trim_end_matches(';').to_owned()).ok_or_else(|| format!("no fingerprint: {said}"))
 }
 
 /// A sender that expects another key; then one that expects the right one.

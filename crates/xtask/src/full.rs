@@ -17,10 +17,11 @@ use crate::{
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 18] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
+    ("datagrams", 9, || hostile::table("datagrams")),
     ("dependencies", 4, dependencies::judge),
     ("device", 2, targets::device),
     ("emulation", 12, || measure::emulation(false)),
