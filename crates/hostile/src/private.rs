@@ -1,6 +1,7 @@
 //! Private sessions (`--quic`): keys that are wrong, attackers on the path and off it, and the cases
 //! of plain sessions that hold for them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
@@ -110,6 +111,8 @@ const FIRST: usize = 1200;
 const NOBODY: &str = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /// Time for a refusal on a busy machine; alone it takes two round trips.
 const AT_ONCE: Duration = Duration::from_secs(4);
+/// Bytes of log for what is no session, at most.
+const LOG: u64 = 4_000;
 /// Handshakes at once that a receiver keeps, some 30 kB each, and room for what they touch first.
 const MORE_KB: u64 = 24_000;
 
@@ -374,41 +377,65 @@ fn many(bench: &Bench, directory: &Path) -> Result<Listening, String> {
     Listening::raw(bench, directory, "127.0.0.1", &["-o", &pattern], Stream::Own)
 }
 
-/// The first datagram of an honest client again from many ports, which never answer: handshakes
-/// that are never completed.
+/// First datagrams of `count` clients, each of which begins a handshake of its own.
+fn collected(bench: &Bench, directory: &Path, count: usize) -> Result<Vec<Vec<u8>>, String> {
+    let silent = socket("127.0.0.1")?;
+    let to = silent.local_addr().map_err(|error| error.to_string())?.to_string();
+    let clients = (0..count)
+        .map(|n| bench.run(directory, &format!("client-{n}"), &["send", &to, "-n", "1kB"]))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (mut hellos, mut buffer, begin) = (BTreeMap::new(), [0; 2000], Instant::now());
+    while hellos.len() < count && begin.elapsed() < SOON * 2 {
+        match silent.recv_from(&mut buffer) {
+            Ok((length, from)) => {
+                hellos.entry(from).or_insert_with(|| buffer.get(..length).unwrap_or_default().to_vec());
+            }
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    drop(clients);
+    if hellos.len() == count {
+        Ok(hellos.into_values().collect())
+    } else {
+        Err("clients are silent".to_owned())
+    }
+}
+
+/// Handshakes that are begun and never go on, from a port each.
 fn hellos(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = many(bench, directory)?;
-    let seen = recorded(bench, directory, &receiver.address)?;
-    let hello = seen.first().ok_or("no first datagram")?.clone();
+    // More than the 32 from which on a client has to prove its address.
+    let count = bench.form.choose(300, 48);
+    let hellos = collected(bench, directory, count)?;
     let before = Before::of(&receiver.program);
-    let ports = bench.form.choose(3_000, 600);
     let mut sockets = Vec::new();
-    let (mut sent, mut back, begin) = (0, 0, Instant::now());
-    for n in 1..=ports {
+    let mut sent = 0;
+    for hello in &hellos {
         let socket = socket("127.0.0.1")?;
-        sent += socket.send_to(&hello, &receiver.address).unwrap_or(0);
+        sent += socket.send_to(hello, &receiver.address).unwrap_or(0);
         sockets.push(socket);
-        pace(begin, n, 1_000);
     }
     let file = honest::input(directory, 300_000)?;
     let plan = TransferPlan { bytes: 300_000, ..TransferPlan::USUAL };
-    let mut sender = honest::send(bench, directory, &receiver.address, &file, &plan)?;
-    let end = sender.end(SOON);
-    // Repetitions of the answers come for as long as a handshake may take.
+    let end = honest::send(bench, directory, &receiver.address, &file, &plan)?.end(SOON);
+    // Answers are repeated for as long as a handshake may take.
     thread::sleep(bench.form.choose(Duration::from_secs(11), Duration::from_secs(2)));
-    let mut buffer = [0; 2000];
+    let (mut back, mut retries, mut buffer) = (0, 0, [0; 2000]);
     for socket in &sockets {
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {
             back += length;
+            // The type of a Retry packet (RFC 9000 §17.2.5).
+            retries += usize::from(buffer[0] & 0xf0 == 0xf0);
         }
     }
-    let mut row = CaseRow::new(format!("the first datagram of a client from {ports} ports, {sent} B"));
-    row.saw(format!("{back} B back"));
+    let mut row = CaseRow::new(format!("{count} handshakes that are begun and never go on, {sent} B"));
+    row.saw(format!("{back} B back, {retries} have to prove their address"));
     row.honest = format!("{}, {:.1} s: “{}”", end.how, end.lasted.as_secs_f64(), end.last);
     // RFC 9000 §8.1: three times, until the address is proved.
     row.bar(back > 0 && back <= 3 * sent, "at most three times the bytes back");
+    row.bar(retries > 0, "under pressure a client proves its address");
     row.bar(end.is(0), "an honest sender gets in meanwhile");
-    before.compare(&receiver.program, MORE_KB, 4_000, &mut row);
+    before.compare(&receiver.program, MORE_KB, LOG, &mut row);
     end_receiver(&mut receiver.program, &mut row);
     Ok(row)
 }
@@ -419,6 +446,7 @@ fn datagrams(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     const PER_SECOND: u64 = 20_000;
     let mut receiver = many(bench, directory)?;
     let seen = recorded(bench, directory, &receiver.address)?;
+    let begun = collected(bench, directory, bench.form.choose(100, 10))?;
     let before = Before::of(&receiver.program);
     let sockets: Vec<UdpSocket> = (0..40).map(|_| socket("127.0.0.1")).collect::<Result<_, _>>()?;
     let over = AtomicBool::new(false);
@@ -434,7 +462,7 @@ fn datagrams(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
                     break;
                 }
                 // A full buffer loses it.
-                bytes += socket.send_to(&hostile(&mut noise, &seen), &receiver.address).unwrap_or(0);
+                bytes += socket.send_to(&hostile(&mut noise, &seen, &begun), &receiver.address).unwrap_or(0);
                 while let Ok((length, _)) = socket.recv_from(&mut buffer) {
                     back += length;
                 }
@@ -457,7 +485,7 @@ fn datagrams(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     });
     let well = ends.iter().filter(|end| end.is(0)).count();
     let mut row = CaseRow::new(format!(
-        "{sent} datagrams of eleven kinds, {bytes} B: noise, long headers, versions, resets, changed and \
+        "{sent} datagrams of twelve kinds, {bytes} B: noise, long headers, versions, resets, changed and \
          repeated packets of a session"
     ));
     row.saw(format!("{back} B back"));
@@ -467,16 +495,17 @@ fn datagrams(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     }
     row.bar(well == ends.len() && well > 0, "every honest transfer finishes");
     row.bar(back <= 3 * bytes, "at most three times the bytes back");
-    let log = 2_000 * saturating::<u64>(ends.len() + 4);
+    let log = LOG + 500 * saturating::<u64>(ends.len());
     before.compare(&receiver.program, MORE_KB, log, &mut row);
     end_receiver(&mut receiver.program, &mut row);
     Ok(row)
 }
 
-/// One hostile datagram; `seen` are those of a session that is over.
-fn hostile(noise: &mut Xorshift, seen: &[Vec<u8>]) -> Vec<u8> {
-    let honest = |noise: &mut Xorshift| seen.get(noise.below(seen.len())).cloned().unwrap_or_default();
-    let hello = || seen.first().cloned().unwrap_or_default();
+/// One hostile datagram; `seen` are those of a session that is over, `begun` the first ones of
+/// handshakes.
+fn hostile(noise: &mut Xorshift, seen: &[Vec<u8>], begun: &[Vec<u8>]) -> Vec<u8> {
+    let one =
+        |of: &[Vec<u8>], noise: &mut Xorshift| of.get(noise.below(of.len())).cloned().unwrap_or_default();
     let changed = |mut bytes: Vec<u8>, noise: &mut Xorshift| {
         for _ in 0..=noise.below(3) {
             let (at, with) = (noise.below(bytes.len()), noise.next().to_le_bytes());
@@ -487,7 +516,7 @@ fn hostile(noise: &mut Xorshift, seen: &[Vec<u8>]) -> Vec<u8> {
         bytes
     };
     let low = saturating::<u8>(noise.below(16));
-    match noise.below(11) {
+    match noise.below(12) {
         0 => {
             let length = noise.below(1400);
             random(noise, length)
@@ -509,13 +538,17 @@ fn hostile(noise: &mut Xorshift, seen: &[Vec<u8>]) -> Vec<u8> {
             let length = 1 + noise.below(1400);
             [vec![0x40 | low], random(noise, length)].concat()
         }
-        8 => changed(hello(), noise),
-        9 => {
-            let bytes = honest(noise);
+        8 => {
+            let bytes = one(begun, noise);
             changed(bytes, noise)
         }
-        // Repeated from another port; the first one begins a handshake.
-        _ => honest(noise),
+        9 => {
+            let bytes = one(seen, noise);
+            changed(bytes, noise)
+        }
+        // Repeated from another port; the first of a handshake begins it.
+        10 => one(begun, noise),
+        _ => one(seen, noise),
     }
 }
 
@@ -538,7 +571,7 @@ mod tests {
     fn hostile_datagrams_are_of_every_kind() {
         let seen = [vec![0xc0; FIRST], vec![0x40; 700]];
         let mut noise = Xorshift::new(2);
-        let all: Vec<_> = (0..2000).map(|_| hostile(&mut noise, &seen)).collect();
+        let all: Vec<_> = (0..2000).map(|_| hostile(&mut noise, &seen, &seen[..1])).collect();
         let is = |mask: u8, value: u8| {
             all.iter().filter(|bytes| bytes.first().is_some_and(|b| b & mask == value)).count()
         };
