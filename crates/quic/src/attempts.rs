@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use noq::{ClientConfig, ConnectionError, TransportErrorCode, VarInt};
 use rustls::AlertDescription;
+use tfrc_net::io::longest_payload;
 use tfrc_net::{ConfigError, Options};
 use tfrc_noq::Readings;
 use tokio::task::JoinSet;
@@ -30,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The first attempt at a peer that may come later, whose packets are repeated more and more
 /// rarely. Later ones last longer.
 const FIRST_WAIT: Duration = Duration::from_secs(3);
+/// The UDP payload that each path has to carry (RFC 9000 §14), bytes.
+const SHORTEST: usize = 1200;
 /// Interval between two looks at reports of the network.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -55,6 +58,15 @@ pub enum ConnectError {
     /// The peer has another key.
     #[error("the key there is {0}, which is not the expected one")]
     OtherKey(Fingerprint),
+    /// The interface of the route takes no packets of QUIC (RFC 9000 §14).
+    #[error(
+        "the route there takes {limit} bytes in a datagram, and QUIC needs 1200: give its interface a larger \
+         MTU"
+    )]
+    Narrow {
+        /// The longest UDP payload, bytes.
+        limit: usize,
+    },
     /// The peer speaks QUIC, but not as this program does.
     #[error("the peer is not a `tfrc` of this kind: {0}")]
     Protocol(String),
@@ -158,6 +170,9 @@ async fn attempt(
     peer: Fingerprint,
 ) -> Result<(Endpoint, Connection), ConnectError> {
     let system = |error: &dyn std::fmt::Display| ConnectError::System(error.to_string());
+    if let Some(limit) = longest_payload(address).filter(|limit| *limit < SHORTEST) {
+        return Err(ConnectError::Narrow { limit });
+    }
     let clock = Clock::start();
     let (endpoint, unreachable) = Endpoint::towards(address, clock).map_err(|error| system(&error))?;
     let verifier = Arc::new(Verifier::new(Peers::These(vec![peer])));

@@ -4,11 +4,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use noq::{Incoming, ServerConfig, TokioRuntime, VarInt};
+use noq::{
+    AsyncUdpSocket, ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt,
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use tfrc_dccp::endpoint::source_of;
+use tfrc_dccp::wire::ResetCode;
 use tfrc_net::options::Listen;
-use tfrc_net::{BindError, Options};
+use tfrc_net::{BindError, Cause, Closed, ClosedBy, Options};
 use tfrc_noq::Readings;
 use tfrc_units::Instant;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -29,6 +34,15 @@ const HANDSHAKES: usize = 256;
 const UNDER_PRESSURE: usize = 32;
 /// The longest handshake of a client, its greeting included.
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
+/// Bytes of a connection ID.
+const CONNECTION_ID: usize = 8;
+/// Silence after which a connection has to answer a newcomer of its address, or lose its place; and
+/// the wait for each of the answers.
+const SILENT: std::time::Duration = std::time::Duration::from_secs(1);
+/// Questions that it leaves unanswered.
+const QUESTIONS: u32 = 2;
+/// Time between two newcomers for whom a connection is asked.
+const ASKED: std::time::Duration = std::time::Duration::from_secs(5);
 /// Refusals kept until they are taken.
 const REFUSALS: usize = 64;
 /// The longest wait for last packets to leave.
@@ -95,8 +109,31 @@ struct ServerState {
     has_ended: bool,
     refusals: VecDeque<Refusal>,
     counts: Counts,
-    /// Connections and handshakes of each address, where their number is bounded.
+    /// Connections and handshakes of each source, where their number is bounded.
     of_address: BTreeMap<IpAddr, u32>,
+    /// Connections, with the address of the peer and the time of the last question.
+    open: Vec<(IpAddr, Weak<Shared>, Option<Instant>)>,
+}
+
+/// Connection IDs without a pattern. One that nobody here has may be that of an end which was here
+/// before, and is answered with a stateless reset.
+struct Numbers;
+
+impl ConnectionIdGenerator for Numbers {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut bytes = [0; CONNECTION_ID];
+        // Without random numbers there was no key either. Numbers that repeat end connections.
+        let _ = SystemRandom::new().fill(&mut bytes);
+        ConnectionId::new(&bytes)
+    }
+
+    fn cid_len(&self) -> usize {
+        CONNECTION_ID
+    }
+
+    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+        None
+    }
 }
 
 /// A connection of an address, counted while it lasts.
@@ -139,8 +176,11 @@ impl Endpoint {
         });
         settings::tfrc(options)?;
         let (config, ..) = server.config()?;
+        let at = socket.local_addr().map_err(unusable)?;
+        let mut endpoint = noq::EndpointConfig::new(Arc::new(key.reset_key(at)));
+        endpoint.cid_generator(Arc::new(|| Box::new(Numbers)));
         let quic = noq::Endpoint::new_with_abstract_socket(
-            noq::EndpointConfig::default(),
+            endpoint,
             Some(config),
             Box::new(socket),
             Arc::new(TokioRuntime),
@@ -292,6 +332,7 @@ impl Server {
         let busy = Refusal { remote, reason: RefusalReason::Busy };
         if self.is_stopped.load(Ordering::Relaxed) || self.places.available_permits() == 0 {
             incoming.refuse();
+            self.ask_the_silent(address);
             return self.refused(busy);
         }
         let Ok(handshake) = Arc::clone(&self.handshakes).try_acquire_owned() else {
@@ -343,13 +384,31 @@ impl Server {
         let shared = Shared::new(quic, self.clock, &self.options, readings, unreachable).ok()?;
         let first_data = self.options.first_data_within;
         let place = Place { _permit: place, _counted: counted };
-        let connection = Connection::new(Arc::new(shared), control, &self.options, first_data, Some(place));
+        let shared = Arc::new(shared);
+        self.state().open.push((remote.ip().to_canonical(), Arc::downgrade(&shared), None));
+        let connection = Connection::new(shared, control, &self.options, first_data, Some(place));
         connection.greeted().await.ok()?;
         Some(connection)
     }
 
-    /// Counts a connection of this address; `None` if there are as many as it may have.
+    /// Asks the connections of an address from which a newcomer finds no place whether they are still
+    /// there: the end before it may have been killed. One that does not answer loses its place.
+    fn ask_the_silent(&self, address: IpAddr) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        state.open.retain(|(_, shared, _)| shared.strong_count() > 0);
+        for (of, shared, asked) in &mut state.open {
+            let is_due = asked.is_none_or(|asked| now.saturating_since(asked) >= ASKED.into());
+            if *of == address && is_due {
+                *asked = Some(now);
+                tokio::spawn(replace_if_silent(Weak::clone(shared)));
+            }
+        }
+    }
+
+    /// Counts a connection of this source; `None` if there are as many as it may have.
     fn count(self: &Arc<Self>, address: IpAddr) -> Option<Option<Counted>> {
+        let address = source_of(address);
         let Some(most) = self.options.per_source else { return Some(None) };
         let mut state = self.state();
         let number = state.of_address.entry(address).or_default();
@@ -370,6 +429,38 @@ impl Server {
             state.refusals.push_back(refusal);
         }
     }
+}
+
+/// Ends a connection that stays silent for a second and leaves two questions unanswered.
+async fn replace_if_silent(shared: Weak<Shared>) {
+    for question in 0..=QUESTIONS {
+        let Some(heard) = shared.upgrade().map(|shared| heard(&shared)) else { return };
+        if question > 0
+            && let Some(path) = shared.upgrade().and_then(|shared| shared.quic.path(PathId::ZERO))
+        {
+            let _ = path.ping();
+        }
+        tokio::time::sleep(SILENT).await;
+        if shared.upgrade().is_none_or(|shared| self::heard(&shared) > heard) {
+            return;
+        }
+    }
+    if let Some(shared) = shared.upgrade() {
+        shared.end(|state| Closed {
+            by: ClosedBy::OurReset,
+            code: ResetCode::Aborted,
+            cause: Cause::Replaced,
+            text: None,
+            peer_sent_data_packets: state.peer_sent(),
+        });
+        let code = CloseCode::GivenUp;
+        shared.quic.close(VarInt::from_u32(code.wire()), b"another end of this address has come");
+    }
+}
+
+/// Datagrams that have come from the peer.
+fn heard(shared: &Shared) -> u64 {
+    shared.quic.stats().udp_rx.datagrams
 }
 
 /// The place of a connection at a server, free again when it is dropped.

@@ -13,11 +13,16 @@ use std::task::{Context, Poll, ready};
 use noq::udp::{RecvMeta, Transmit, UdpSocketState};
 use noq::{AsyncUdpSocket, UdpSender};
 use socket2::{Domain, Protocol, Socket, Type};
+use tfrc_net::io::Fault;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Attempts to send a datagram: the system gives a report that came before in place of sending.
-const ATTEMPTS: usize = 3;
+/// Attempts to send a datagram, as many as those of a socket of `tfrc-net`: the system gives a report
+/// that came before in place of sending.
+const ATTEMPTS: usize = 32;
+/// Bytes of the system's buffers, those of a socket of `tfrc-net`.
+const RECEIVE_BUFFER: usize = 4 << 20;
+const SEND_BUFFER: usize = 1 << 20;
 
 /// A socket whose errors do not end the endpoint: anybody can write an ICMP message.
 #[derive(Debug, Clone)]
@@ -64,6 +69,10 @@ impl Watched {
     fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new((&socket).into())?;
+        // Larger buffers are a wish: systems cap them. What comes while a busy machine gives no
+        // processor waits in them.
+        let _ = state.set_recv_buffer_size((&socket).into(), RECEIVE_BUFFER);
+        let _ = state.set_send_buffer_size((&socket).into(), SEND_BUFFER);
         let io = UdpSocket::from_std(socket)?;
         Ok(Self(Arc::new(Inner { io, state, unreachable: Arc::default() })))
     }
@@ -75,15 +84,15 @@ impl Watched {
 }
 
 impl Inner {
-    /// Counts an error that is a report of the network. The system has forgotten it with that.
-    fn is_report(&self, error: &io::Error) -> bool {
+    /// Counts an error if it is a report that nobody is there. The system has forgotten it with
+    /// that.
+    fn note(&self, error: &io::Error) {
         use ErrorKind::{ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable};
-        let is_one = matches!(
+        let is_report = matches!(
             error.kind(),
             ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
         );
-        self.unreachable.fetch_add(u64::from(is_one), Ordering::Relaxed);
-        is_one
+        self.unreachable.fetch_add(u64::from(is_report), Ordering::Relaxed);
     }
 }
 
@@ -102,7 +111,7 @@ impl AsyncUdpSocket for Watched {
         loop {
             ready!(io.poll_recv_ready(cx))?;
             match io.try_io(Interest::READABLE, || state.recv(io.into(), bufs, meta)) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock || self.0.is_report(&error) => {}
+                Err(error) if Fault::of(&error) != Fault::Unusable => self.0.note(&error),
                 done => return Poll::Ready(done),
             }
         }
@@ -136,12 +145,20 @@ impl UdpSender for Sending {
             }
             let Inner { io, state, .. } = &*self.socket;
             match io.try_io(Interest::WRITABLE, || state.try_send(io.into(), transmit)) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let socket = Arc::clone(&self.socket);
-                    self.room = Some(Box::pin(async move { socket.io.writable().await }));
-                }
-                Err(error) if self.socket.is_report(&error) => attempts += 1,
-                _ => break,
+                Err(error) => match Fault::of(&error) {
+                    Fault::WouldBlock => {
+                        let socket = Arc::clone(&self.socket);
+                        self.room = Some(Box::pin(async move { socket.io.writable().await }));
+                    }
+                    // A message about some datagram before; the first refusal of this one would look
+                    // the same.
+                    Fault::Passing | Fault::TooLong => {
+                        self.socket.note(&error);
+                        attempts += 1;
+                    }
+                    Fault::Lost | Fault::Unusable => break,
+                },
+                Ok(()) => break,
             }
         }
         Poll::Ready(Ok(()))

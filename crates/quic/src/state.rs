@@ -9,7 +9,7 @@ use noq::{PathId, VarInt};
 use tfrc::config::ClockGrain;
 use tfrc::{Arrival, ConfigError, PacketKind, Receiver, Settings};
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, Options, Received};
+use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, Options, Received, UNCONFIRMED};
 use tfrc_noq::Readings;
 use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48, saturating};
 use tokio::sync::Notify;
@@ -211,6 +211,16 @@ impl Shared {
         waits
     }
 
+    /// The application has not answered the peer's Close in time.
+    pub(crate) fn not_confirmed(&self) {
+        let mut state = self.state();
+        if state.over.is_none() && state.peer_close.is_some() && !state.has_agreed {
+            state.has_agreed = true;
+            let sent = state.sent_packets;
+            self.post(&mut state, Message::Agreed { sent, text: UNCONFIRMED.to_owned() });
+        }
+    }
+
     /// Datagrams that Close has overtaken have had their time.
     pub(crate) fn drained(&self) {
         self.state().is_drained = true;
@@ -335,6 +345,8 @@ impl State {
             text: Some(text).filter(|text| !text.is_empty()),
             peer_sent_data_packets: sent.max(self.peer_sent()),
         };
+        // Those that were on their way are lost to both ends.
+        self.end = self.end.max(sent);
         if self.over.is_none() {
             self.finish(now, closed);
         }

@@ -17,6 +17,9 @@ use crate::state::Shared;
 const BATCH: usize = 64;
 /// The wait for datagrams that Close has overtaken where the round-trip time is unknown.
 const OVERTAKEN: Duration = Duration::from_millis(100);
+/// How long an application that receives may take for the last of its data, as over DCCP. After
+/// that the peer hears that nobody has confirmed anything.
+const ACCEPT_CLOSE_WITHIN: std::time::Duration = std::time::Duration::from_secs(15);
 /// Time between two words to the sender about datagrams dropped here.
 const DROPS: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -219,6 +222,15 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> 
     while let Ok(Some(count)) = control.read(&mut bytes).await {
         reader.push(bytes.get(..count)?);
         while let Some(message) = reader.read().ok()? {
+            if matches!(message, Message::Close { .. }) && shared.state().peer_close.is_none() {
+                let shared = Arc::downgrade(shared);
+                tokio::spawn(async move {
+                    tokio::time::sleep(ACCEPT_CLOSE_WITHIN).await;
+                    if let Some(shared) = shared.upgrade() {
+                        shared.not_confirmed();
+                    }
+                });
+            }
             if shared.on_message(message) {
                 let wait = shared.rtt().unwrap_or(OVERTAKEN);
                 let shared = Arc::clone(shared);

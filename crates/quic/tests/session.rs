@@ -1,7 +1,7 @@
 //! Data, counts, and the end of a session.
 
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::{Cause, ClosedBy, LatePolicy, SendError};
+use tfrc_net::{Cause, ClosedBy, LatePolicy, SendError, UNCONFIRMED};
 use tfrc_quic::{Connection, connect_any};
 use tfrc_units::Duration;
 
@@ -96,6 +96,20 @@ async fn a_receiver_may_end_it() {
     assert_eq!(asked.map(|closed| (closed.by, closed.cause)), Some((ClosedBy::Us, Cause::Agreed)));
     let closed = closed.expect("ended");
     assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Peer, Some("disk full")));
+    // What was on its way counts as sent at both ends.
+    assert_eq!(receiver.status().peer_sent_packets, sender.status().stats.sent_data_packets);
+}
+
+/// Time moves while both ends wait.
+#[tokio::test(start_paused = true)]
+async fn an_application_that_does_not_answer_confirms_nothing() {
+    let Pair { sender, receiver, .. } = Pair::new().await;
+    send(&sender, 10).await;
+    let closed = sender.close().await.expect("answered");
+    assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Us, Some(UNCONFIRMED)));
+    // It can still read, and answers in vain.
+    assert_eq!(rest(&receiver).await.len(), 10);
+    assert!(receiver.accept_close("received 10").await.is_some_and(|closed| closed.cause == Cause::Agreed));
 }
 
 #[tokio::test]

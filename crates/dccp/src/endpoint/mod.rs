@@ -22,7 +22,7 @@ use core::net::{IpAddr, SocketAddr};
 use tfrc_units::{Ecn, Instant, SeqNo48};
 
 pub use config::{Carrier, ConnectConfig, EndpointConfig, Listen, PerSource, Pressure};
-pub use prefix::{Allow, Prefix, PrefixError};
+pub use prefix::{Allow, Prefix, PrefixError, source_of};
 pub use refusal::Refusal;
 pub use slots::ConnectionId;
 

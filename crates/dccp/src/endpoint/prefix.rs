@@ -93,7 +93,8 @@ fn mask(bits: u8) -> u128 {
 
 /// The source that [`PerSource`](super::PerSource) counts: an IPv4 address, also if it is mapped
 /// into IPv6, or the /64 of an IPv6 address, which one host commonly has to itself (RFC 7421).
-pub(super) fn source_of(address: IpAddr) -> IpAddr {
+#[must_use]
+pub fn source_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) & mask(64))),

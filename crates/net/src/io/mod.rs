@@ -13,5 +13,6 @@ mod watched;
 
 pub use clock::Clock;
 pub use fault::{Fault, Unsent};
+pub use route::longest_payload;
 pub use socket::{Incoming, LEFT_BEHIND, Offload, Outgoing, Socket, SocketSender};
 pub use timer::Timer;

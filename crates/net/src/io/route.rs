@@ -10,7 +10,8 @@ const fn headers(to: SocketAddr) -> usize {
 /// The longest payload of a datagram to this address by the MTU of the interface. `None` where the
 /// system does not say, or knows less from an ICMP message: anybody can write one, so the
 /// connection finds out for itself what the path takes (RFC 8899 §4.6.1).
-pub(crate) fn longest_payload(to: SocketAddr) -> Option<usize> {
+#[must_use]
+pub fn longest_payload(to: SocketAddr) -> Option<usize> {
     let to = SocketAddr::new(to.ip().to_canonical(), to.port());
     on_the_interface(to, headers(to))
 }
