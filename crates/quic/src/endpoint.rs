@@ -391,8 +391,8 @@ impl Server {
         Some(connection)
     }
 
-    /// Asks the connections of an address from which a newcomer finds no place whether they are still
-    /// there: the end before it may have been killed. One that does not answer loses its place.
+    /// Asks the connections of an address whether they are still there, as a newcomer from it finds
+    /// no place: the end before it may have been killed. One that does not answer loses its place.
     fn ask_the_silent(&self, address: IpAddr) {
         let now = self.clock.now();
         let mut state = self.state();

@@ -17,8 +17,8 @@ use tfrc_net::io::Fault;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Attempts to send a datagram, as many as those of a socket of `tfrc-net`: the system gives a report
-/// that came before in place of sending.
+/// Attempts to send a datagram, as many as those of a socket of `tfrc-net`: the system gives a
+/// report that came before in place of sending.
 const ATTEMPTS: usize = 32;
 /// Bytes of the system's buffers, those of a socket of `tfrc-net`.
 const RECEIVE_BUFFER: usize = 4 << 20;
@@ -150,8 +150,7 @@ impl UdpSender for Sending {
                         let socket = Arc::clone(&self.socket);
                         self.room = Some(Box::pin(async move { socket.io.writable().await }));
                     }
-                    // A message about some datagram before; the first refusal of this one would look
-                    // the same.
+                    // A message about a datagram before; a refusal of this one looks the same.
                     Fault::Passing | Fault::TooLong => {
                         self.socket.note(&error);
                         attempts += 1;

@@ -119,7 +119,7 @@ fn plain(percent: u64, seed: u64) -> Option<f64> {
                 }
             }
         }
-        let timers = ends.iter().filter_map(|end| end.poll_timeout().map(|wake| wake.at));
+        let timers = ends.iter_mut().filter_map(|end| end.poll_timeout().map(|wake| wake.at));
         now = wire.keys().map(|key| key.0).chain(timers).min()?.max(now);
         while wire.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
             let ((_, _, end), bytes) = wire.pop_first()?;
@@ -139,8 +139,8 @@ fn deciles(times: &[f64]) -> [f64; 3] {
 #[test]
 fn every_handshake_completes_under_loss() {
     // A round trip for TLS, and one for the greeting, which shows that the client's key was let in.
-    // A first packet is repeated after 300 ms, then after twice that, and so on, with two packets at
-    // a time (RFC 9002 §6.2); 30 s is the patience of an attempt.
+    // A first packet is repeated after 300 ms, then after twice that, and so on, with two packets
+    // at a time (RFC 9002 §6.2); 30 s is the patience of an attempt.
     for (percent, median, ninth) in
         [(0, 200.0..210.0, 200.0..210.0), (5, 200.0..330.0, 200.0..900.0), (20, 250.0..1100.0, 600.0..4000.0)]
     {
