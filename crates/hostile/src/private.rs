@@ -1,5 +1,5 @@
-//! Private sessions (`--quic`): keys that are wrong, attackers on the path and off it, and the cases
-//! of plain sessions that hold for them.
+//! Private sessions (`--quic`): keys that are wrong, attackers on the path and off it, and the
+//! cases of plain sessions that hold for them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -295,14 +295,14 @@ fn is_parts_of(parts: &[u8], whole: &[u8]) -> bool {
     true
 }
 
-/// With each datagram the attacker sends what it can make of it: a reset, a close with the keys of a
-/// first packet, a negotiation of versions, a Retry, a copy under another header.
+/// With each datagram the attacker sends a forgery made of it: a reset, a first packet, a
+/// negotiation of versions, a Retry, a copy with another seal.
 fn injected(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut receiver = Listening::start(bench, directory, "127.0.0.1", &["-1"])?;
     let (mut noise, mut count) = (Xorshift::new(12), 0_u32);
     let path = RunningPath::lay(&receiver.address, move |way, bytes, deeds: &mut Deeds| {
         count += 1;
-        // The handshake is the attacker's, who may end it (docs/security.md): not before it is over.
+        // Not before the handshake is over, which such an attacker can end (docs/security.md).
         if count > 40 {
             deeds.send(way, forged(&mut noise, bytes));
         }
@@ -317,7 +317,7 @@ fn injected(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     Ok(row)
 }
 
-/// What an attacker makes of a datagram that it sees.
+/// The forgery that an attacker makes of a datagram.
 fn forged(noise: &mut Xorshift, seen: &[u8]) -> Vec<u8> {
     let mut bytes = seen.to_vec();
     match noise.below(5) {
