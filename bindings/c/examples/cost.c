@@ -1,7 +1,8 @@
 /* Instructions of a data packet: `cost N` sends N packets, each with the calls of a sender and of a
- * receiver; `valgrind --tool=callgrind` counts. examples/cost.rs is the same in Rust. */
+ * receiver; `valgrind --tool=callgrind` counts. examples/cost.rs is the same in Rust, to the last bit. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tfrc.h>
 
 #define MS 1000000ull
@@ -36,7 +37,10 @@ int main(int count, char **words) {
       line[end++ % LINE].report = report;
     }
   }
-  printf("%llu packets, %u reports, %.0f bit/s\n", (unsigned long long)packets, end, tfrc_sender_allowed_rate_bps(sender));
+  double rate = tfrc_sender_allowed_rate_bps(sender);
+  unsigned long long bits;
+  memcpy(&bits, &rate, sizeof bits);
+  printf("%llu packets, %u reports, %.0f bit/s, bits %016llx\n", (unsigned long long)packets, end, rate, bits);
   tfrc_sender_free(sender);
   tfrc_receiver_free(receiver);
   return 0;

@@ -62,5 +62,6 @@ fn main() {
             reports += 1;
         }
     }
-    println!("{packets} packets, {reports} reports, {:.0} bit/s", sender.allowed_rate().bits_per_sec());
+    let rate = sender.allowed_rate().bits_per_sec();
+    println!("{packets} packets, {reports} reports, {rate:.0} bit/s, bits {:016x}", rate.to_bits());
 }

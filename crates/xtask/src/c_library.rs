@@ -78,7 +78,7 @@ pub(crate) fn check() -> Outcome {
         .args(["--silent", "--always-make", "CFLAGS=-O1 -Werror", "-C"])
         .arg(source("examples"))
         .env("PKG_CONFIG_PATH", &pkg_config))?;
-    cpp(&source("examples/cpp"), &work.join("cpp"), &library)?;
+    cpp(&source("examples/cpp"), &work.join("cpp"), &prefix)?;
     guide(&work.join("guide"), &library)?;
     let program = development()?;
     let python = crate::python::environment()?;
@@ -111,15 +111,13 @@ fn guide(work: &Path, library: &Path) -> Outcome {
 }
 
 /// The example in C++ as CMake builds it, run.
-fn cpp(source: &Path, build: &Path, library: &Path) -> Outcome {
-    let cmake = || {
-        let mut cmake = Command::new("cmake");
-        cmake.env("PKG_CONFIG_PATH", library.join("pkgconfig"));
-        cmake
-    };
-    run(cmake().arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_CXX_FLAGS=-Werror"))?;
-    run(cmake().arg("--build").arg(build))?;
-    run(Command::new(build.join("advisor")).env("LD_LIBRARY_PATH", library))
+fn cpp(source: &Path, build: &Path, prefix: &Path) -> Outcome {
+    let found = format!("-DCMAKE_PREFIX_PATH={}", prefix.display());
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(source).arg("-B").arg(build);
+    run(configure.args([&found, "-DCMAKE_CXX_FLAGS=-Werror"]))?;
+    run(Command::new("cmake").arg("--build").arg(build))?;
+    run(&mut Command::new(build.join("advisor")))
 }
 
 /// Every symbol that the shared library gives out is ours, and carries a version.

@@ -10,6 +10,8 @@ const DEVICE: &str = "thumbv7em-none-eabihf";
 /// The package that runs on it.
 const ON_DEVICE: &str = "crates/tfrc/no-std/cortex-m";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
+/// Packets that the C library's example sends.
+const PACKETS: &str = "10000";
 
 /// The core on a device under qemu: after a minute of its own time it allows the rate that it
 /// allows here, bit by bit.
@@ -18,26 +20,66 @@ pub(crate) fn device() -> Outcome {
     let allowed = |target: &[&str]| {
         let mut command = cargo();
         command.args(["run", "--locked", "--quiet", "--release"]).args(target);
-        command.current_dir(root().join(ON_DEVICE)).env("CARGO_TARGET_DIR", built());
-        let output = command.output().map_err(|error| format!("cargo did not start: {error}"))?;
-        let (said, errors) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let line = said.lines().find(|line| line.starts_with("X after")).map(str::to_owned);
-        line.ok_or_else(|| format!("{ON_DEVICE} ended with {}: {said}{errors}", output.status))
+        said(command.current_dir(root().join(ON_DEVICE)).env("CARGO_TARGET_DIR", built()))
     };
-    let (there, here) = (allowed(&["--target", DEVICE])?, allowed(&[])?);
-    println!("   on the device: {there}\n   here:          {here}");
-    if there == here { Ok(()) } else { Err("the device allows another rate".to_owned()) }
+    same("on the device", &allowed(&["--target", DEVICE])?, &allowed(&[])?)
 }
 
-/// The program and the C library, type by type; nothing is linked.
+/// The program, type by type, and the C library as a DLL: its example allows under wine the rate
+/// that it allows here, bit by bit.
+///
+/// Needs mingw-w64 and wine (Debian: `gcc-mingw-w64-x86-64`, `wine64` and `wine`).
 pub(crate) fn windows() -> Outcome {
     installed(WINDOWS)?;
-    let packages = ["--package", "tfrc-cli", "--package", "tfrc-c"];
-    run(cargo()
-        .args(["check", "--locked", "--target", WINDOWS])
-        .args(packages)
-        .env("RUSTFLAGS", "-D warnings"))
+    let checked = ["check", "--locked", "--package", "tfrc-cli", "--target", WINDOWS];
+    run(cargo().args(checked).env("RUSTFLAGS", "-D warnings"))?;
+    let prefix = root().join("target/c/windows");
+    run(Command::new("make")
+        .args(["--silent", "-C", "bindings/c", "install", "PROFILE=dev"])
+        .arg(format!("TARGET={WINDOWS}"))
+        .arg(format!("PREFIX={}", prefix.display()))
+        .env("CARGO", cargo().get_program()))?;
+    // Beside the library, where the loader looks.
+    let program = prefix.join("bin/cost.exe");
+    run(Command::new("x86_64-w64-mingw32-gcc")
+        .args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"])
+        .arg("-I")
+        .arg(prefix.join("include"))
+        .arg(root().join("bindings/c/examples/cost.c"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-L")
+        .arg(prefix.join("lib"))
+        .arg("-ltfrc"))?;
+    let there = said(
+        Command::new("wine")
+            .arg(&program)
+            .arg(PACKETS)
+            .env("WINEPREFIX", root().join("target/c/wine"))
+            .env("WINEDEBUG", "-all"),
+    )?;
+    let here = said(
+        cargo()
+            .args(["run", "--locked", "--quiet", "--package", "tfrc-c", "--example", "cost", "--"])
+            .arg(PACKETS),
+    )?;
+    same("under wine", &there, &here)
+}
+
+/// The first line that a program prints.
+fn said(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name} did not start: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find(|line| line.contains("bits")).map(|line| line.trim().to_owned());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    line.ok_or_else(|| format!("{name} ended with {}: {text}{errors}", output.status))
+}
+
+/// Two machines say the same.
+fn same(place: &str, there: &str, here: &str) -> Outcome {
+    println!("   {place}: {there}\n   here: {here}");
+    if there == here { Ok(()) } else { Err(format!("{place} the rate is another")) }
 }
 
 /// Adds the target's standard library to the toolchain.

@@ -111,6 +111,7 @@ struct Terminal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     /// It has been closed.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "seen by poll alone"))]
     Gone,
     /// A key, or another event.
     Input,

@@ -49,12 +49,14 @@ struct Counts {
 }
 
 impl Encoded {
+    #[cfg_attr(not(any(target_os = "linux", test)), expect(dead_code, reason = "`stream` is Linux's"))]
     pub(crate) fn new(source: String, wanted: f64, patience: Duration) -> Self {
         Self { source, wanted, patience, state: Arc::default() }
     }
 
     /// Takes a line of the encoder: `encoded PICTURES BYTES SECONDS`, counted from its first
     /// picture. Returns false for other words.
+    #[cfg_attr(not(any(target_os = "linux", test)), expect(dead_code, reason = "`stream` is Linux's"))]
     pub(crate) fn take(&self, line: &str) -> bool {
         let Some(total) = line.strip_prefix("encoded ").and_then(Counts::read) else { return false };
         let mut state = self.lock();
