@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::units::{self, Units};
 use crate::{
     Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, hostile,
-    instructions, integrations, measure, mutants, packages, python, tools,
+    instructions, integrations, measure, mutants, packages, playground, python, tools,
 };
 
 struct CiStep {
@@ -22,11 +22,15 @@ enum Work {
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 21] = [
+const STEPS: [CiStep; 22] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
     CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
     CiStep { title: "pages of the book", work: Work::Own("book", book::check) },
+    CiStep {
+        title: "the module of the playground is of these sources",
+        work: Work::Own("playground --check", playground::check),
+    },
     CiStep {
         title: "dependencies: licences, sources, duplicate versions, advisories",
         work: Work::Own("dependencies", dependencies::check),
