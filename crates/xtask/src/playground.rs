@@ -27,8 +27,8 @@ const FURTHER: [&str; 3] =
     ["crates/playground/src", "crates/report/src/document.rs", "crates/report/src/record.rs"];
 /// Bytes of the folder that a visitor downloads, each file by gzip.
 const MOST_BYTES: u64 = 900_000;
-/// Bytes of the largest file.
-const MOST_COMMITTED: u64 = 1_000_000;
+/// Bytes of the largest file: base64 writes four for three.
+const MOST_COMMITTED: u64 = MOST_BYTES / 3 * 4;
 
 /// Builds the module from the sources, and writes it into the page's folder.
 pub(crate) fn build() -> Outcome {
