@@ -8,6 +8,7 @@ mod locked;
 #[path = "../../world/build/sources.rs"]
 mod sources;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -84,13 +85,16 @@ fn head(version: &str) -> String {
     )
 }
 
-/// Builds the module; its paths are those of the repository.
+/// Builds the module; its paths are those of the repository, and of crates by their names.
 fn module() -> Result<PathBuf, String> {
     installed()?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).unwrap_or_default();
-    let flags =
-        format!("--remap-path-prefix={}=. --remap-path-prefix={}=cargo", root().display(), home.display());
+    let folders = std::fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
+    let mut flags = format!("--remap-path-prefix={}=.", root().display());
+    for folder in folders {
+        let _ = write!(flags, " --remap-path-prefix={}=crates", folder.path().display());
+    }
     command(
         cargo()
             .args(["build", "--release", "--locked", "--target", TARGET])
