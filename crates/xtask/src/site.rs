@@ -101,8 +101,11 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
+/// A paper's folder, and title and path of each of its pages.
+type Paper = (String, Vec<(String, String)>);
+
 /// The summary of the site: the book's with paths from the root, and the experiments' pages.
-fn contents(summary: &str, experiments: &[(String, Vec<(String, String)>)]) -> String {
+fn contents(summary: &str, experiments: &[Paper]) -> String {
     let mut text = "# Summary\n\n[tfrc](index.md)\n".to_owned();
     for line in summary.lines().skip(1) {
         match line.split_once("](") {
@@ -125,8 +128,8 @@ fn contents(summary: &str, experiments: &[(String, Vec<(String, String)>)]) -> S
 }
 
 /// The pages of the experiments, by paper: that of the paper first.
-fn experiments() -> Result<Vec<(String, Vec<(String, String)>)>, String> {
-    let mut papers: Vec<(String, Vec<(String, String)>)> = Vec::new();
+fn experiments() -> Result<Vec<Paper>, String> {
+    let mut papers: Vec<Paper> = Vec::new();
     let mut pages: Vec<String> = tracked()?
         .into_iter()
         .filter(|name| name.starts_with("experiments/") && name.ends_with("/README.md"))
