@@ -282,13 +282,23 @@ impl Connection {
     /// Agrees to the end that the peer has asked for, with a text for it of at most 200 bytes, and
     /// waits for it. Returns how the connection ended.
     pub async fn accept_close(&self, text: &str) -> Option<Closed> {
-        {
+        let agrees = {
             let mut state = self.shared.state();
-            if state.over.is_none() && state.peer_close.is_some() && !state.has_agreed {
+            let agrees = state.over.is_none() && state.peer_close.is_some() && !state.has_agreed;
+            if agrees {
                 state.has_agreed = true;
-                let sent = state.sent_packets;
-                self.shared.post(&mut state, Message::Agreed { sent, text: text.to_owned() });
+                state.discard();
             }
+            agrees
+        };
+        if agrees {
+            self.shared.wake_all();
+            // The number that the peer hears is the last one: nothing goes after it.
+            self.until(&self.shared.room, |state| (state.over.is_some() || !state.in_hand).then_some(()))
+                .await;
+            let mut state = self.shared.state();
+            let sent = state.sent_packets;
+            self.shared.post(&mut state, Message::Agreed { sent, text: text.to_owned() });
         }
         if let Ok(closed) = tokio::time::timeout(LAST_WORD, self.over()).await {
             return closed;

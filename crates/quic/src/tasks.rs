@@ -68,6 +68,8 @@ async fn send(shared: Arc<Shared>) {
                 state.in_hand = false;
                 state.unsent_packets += 1;
                 state.unsent_bytes += saturating::<u64>(length);
+                drop(state);
+                shared.room.notify_waiters();
                 continue;
             }
         };
