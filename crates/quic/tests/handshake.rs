@@ -136,6 +136,7 @@ fn deciles(times: &[f64]) -> [f64; 3] {
 }
 
 /// `docs/quic.md` has this table.
+#[expect(clippy::disallowed_macros, reason = "the table of docs/quic.md")]
 #[test]
 fn every_handshake_completes_under_loss() {
     // A round trip for TLS, and one for the greeting, which shows that the client's key was let in.
