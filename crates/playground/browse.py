@@ -40,7 +40,7 @@ class Browser:
         self._buffer = b""
         self._number = 0
         self._session: str | None = None
-        #: What the console said, and errors of scripts.
+        #: Messages of the console, and errors of scripts.
         self.complaints: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
