@@ -45,7 +45,7 @@ def _arguments() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="the results as a line of JSON")
     again = commands.add_parser("record", help="do the emulated runs of experiments, and write emulated.csv of each")
     again.add_argument("wanted", nargs="+", metavar="ID")
-    again.add_argument("--jobs", type=int, default=1, metavar="N", help="runs of a row at once")
+    again.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at once")
     again.add_argument("--quick", action="store_true", help="one short run; printed, and not written")
     again.add_argument("--program", type=Path, metavar="FILE", help="the program tfrc; else that in PATH")
     again.add_argument("--cache", type=Path, metavar="DIR", help="where runs are kept")

@@ -14,7 +14,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -44,7 +44,7 @@ def record(
     cache: Optional[Path] = None,
     report: Optional[Callable[[int, int], None]] = None,
 ) -> str:
-    """Does the emulated runs of an experiment, `jobs` of a row at once; the text of its `emulated.csv`.
+    """Does the emulated runs of an experiment, `jobs` at once; the text of its `emulated.csv`.
     A run that gets too little of the processors is no result, whatever else goes on.
 
     Runs that were done on this kernel come from the cache, so that a recording goes on where it was.
@@ -56,15 +56,19 @@ def record(
     runs = _runs(experiment, experiment.emulation, quick)
     about: dict[str, Any] = {"days": [], "kernel": {}}
     lines: list[Sequence[Any]] = [NAMES]
-    with ThreadPoolExecutor(max(jobs, 1)) as pool:
-        for number, (row, plan, columns, changes) in enumerate(points):
-            answer = partial(_answer, program, experiment, plan, changes, cache=cache)
+    pool = ThreadPoolExecutor(max(jobs, 1))
+    try:
+        tasks = [(plan, changes, run) for _, plan, _, changes in points for run in range(1, runs + 1)]
+        answers = pool.map(lambda task: _answer(program, experiment, *task, cache=cache), tasks)
+        for number, (row, plan, columns, _) in enumerate(points):
             found = []
-            for one in pool.map(answer, range(1, runs + 1)):
+            for one in islice(answers, runs):
                 found.append(one)
                 if report is not None:
-                    report(number * runs + len(found), len(points) * runs)
+                    report(number * runs + len(found), len(tasks))
             lines += _lines(experiment, row, plan, columns, found, about)
+    finally:
+        pool.shutdown(cancel_futures=True)
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(lines)
     return _head(experiment, about) + table.getvalue()
