@@ -160,13 +160,19 @@ impl<'c> Capture<'c> {
         let ends = self.ends(header.flow, ack.connection, way);
         let answers = ack.kind == AckKind::SynAck;
         let numbers = &ends.far.numbers;
-        let acknowledged = numbers.number(ack.next).wrapping_add(u32::from(numbers.has_ended(ack.next)));
+        let all = numbers.has_ended(ack.next);
+        let acknowledged = numbers.number(ack.next).wrapping_add(u32::from(all));
         ends.near.acknowledged = ends.near.acknowledged.max(acknowledged);
+        let next = ends.near.sent.max(1);
+        // A server that has read all closes at once, and its FIN goes with this acknowledgement.
+        let fin = all && !std::mem::replace(&mut ends.near.closed, all);
+        ends.near.sent = next.wrapping_add(u32::from(fin));
         let tcp = TcpHeader {
-            sequence_number: if answers { 0 } else { ends.near.sent.max(1) },
+            sequence_number: if answers { 0 } else { next },
             acknowledgment_number: acknowledged,
             ack: true,
             syn: answers,
+            fin,
             ece: ack.ecn == EcnEcho::Congestion,
             window_size: ends.facts.window(answers),
             ..way.tcp(ack.connection)
@@ -216,6 +222,8 @@ struct ConnectionEnd {
     recent: Option<u32>,
     /// The timestamp of the SYN received.
     opening: Option<u32>,
+    /// True once it has sent a FIN for its acknowledgement of all data.
+    closed: bool,
 }
 
 /// The numbers of bytes of segments.

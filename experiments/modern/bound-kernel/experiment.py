@@ -4,7 +4,7 @@ from paper import kernel, log2
 from tfrc.lab import Emulation, Quick
 
 LINKS, FLOWS = ("bounded", "free"), ("bounded", "free")
-quick = Quick(1, ["duration=60s", "flow.tcp.stop=30s", "flow.other-tcp.stop=30s"], ["*/8Mbit/s/*/greedy/160p"])
+quick = Quick(1, ["duration=120s", "flow.tcp.stop=60s", "flow.other-tcp.stop=60s"], ["*/8Mbit/s/*/greedy/160p"])
 figure = kernel(
     "The bound on the queueing delay next to Linux's CUBIC in twelve cells of its grid: simulated, and the kernel's",
     keys={

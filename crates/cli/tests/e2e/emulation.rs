@@ -116,6 +116,20 @@ fn every_kind_of_flow_gets_through() {
 }
 
 #[test]
+fn every_kind_of_flow_may_end_before_the_run() {
+    let scenario = Scenario::new(&format!("{NETWORK}{FLOWS}"));
+    let flows = ["tcp", "tfrc", "voice", "probe", "pages"];
+    let stops = flows.map(|flow| format!("flow.{flow}.stop=1200ms"));
+    let wanted: Vec<&str> =
+        std::iter::once("--json").chain(stops.iter().flat_map(|stop| ["--set", stop])).collect();
+    let Some(ended) = scenario.run(&wanted) else { return };
+    // A busy machine may make the run invalid, and then it says so.
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
+    let result: Value = serde_json::from_slice(&ended.stdout).expect("a document");
+    assert_eq!(result["flows"].as_array().map(Vec::len), Some(flows.len()), "{result}");
+}
+
+#[test]
 fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
     let flow =
         "[[flow]]\nname = 'old'\nkind = 'tcp'\nfrom = 'near'\nto = 'far'\n[flow.tcp]\nvariant = 'tahoe'\n";
