@@ -260,7 +260,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*at, "list"]) == 0 and "p/x  T" in capsys.readouterr().out
     assert cli.main([*at, "show", "p/x", "--set", "duration=9s"]) == 0
     shown = capsys.readouterr().out
-    assert "--set 'duration=9s'" in shown and "1%,900" in shown
+    assert "--set duration=9s\n" in shown and "1%,900" in shown
     out = folder / "out"
     assert cli.main([*at, "run", "p/x", "--quick", "--no-cache", "--json", "--out", str(out)]) == 0
     results = json.loads(capsys.readouterr().out)
@@ -295,6 +295,12 @@ def test_every_experiment_of_the_literature_fits_its_scenario_and_tables() -> No
         assert points or one.computed is not None or one.world == "emu", one.id
         # Runs, rows and keys that a drawing names are looked up while it adds its panels.
         assert len(Page(one, judge.not_run(one, "")).panels) >= len(one.drawing), one.id
+
+
+@pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")
+def test_a_run_is_shown_in_a_row_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--experiments", str(EXPERIMENTS), "show", "sigcomm2000/fig-16"]) == 0
+    assert "run nokia, row Nokia_Boston/" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, Optional
 
 from .. import TfrcError, _native
@@ -95,9 +96,10 @@ def _show(folder: Path, given: Any) -> int:
     print(f"{experiment.id} · {experiment.title}\n{experiment.source}\n")
     for plan in experiment.plans.values():
         path = experiment.folder / plan.scenario
-        row = experiment.published.rows[0]
+        own = experiment.row_names(plan.rows)
+        row = next(one for one in experiment.published.rows if own is None or one.name in own)
         changes = [*runner.assignments(experiment, plan, "as-published", row, ()), *given.set]
-        print(f"run {plan.name}, row {row.name}: {path}\n" + "".join(f"  --set '{one}'\n" for one in changes))
+        print(f"run {plan.name}, row {row.name}: {path}\n" + "".join(f"  --set {quote(one)}\n" for one in changes))
         _native.identity("name", str(path), changes)
         print("\n".join(f"  assumed: {key}: {why}" for key, why in _assumed(path)) + "\n")
     print((experiment.folder / "published.csv").read_text(encoding="utf-8"))
