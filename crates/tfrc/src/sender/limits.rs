@@ -4,18 +4,23 @@ use tfrc_units::{Duration, Instant, Rate};
 
 use crate::ring::Ring;
 
-/// At most three receive rates of the last two round-trip times (§8.2.2); it begins with
-/// {Infinity}.
+/// At most three receive rates of the last two round-trip times (§8.2.2).
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveLimits {
     entries: Ring<(Rate, Instant), 3>,
 }
 
 impl ReceiveLimits {
+    /// {Infinity}, as of now.
     pub(crate) fn new(now: Instant) -> Self {
-        let mut entries = Ring::new();
-        entries.push((Rate::INFINITY, now));
-        Self { entries }
+        let mut set = Self::empty();
+        set.replace(now, Rate::INFINITY);
+        set
+    }
+
+    /// No rate yet; its maximum is zero.
+    pub(crate) const fn empty() -> Self {
+        Self { entries: Ring::new() }
     }
 
     /// max(X_recv_set).

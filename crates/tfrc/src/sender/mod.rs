@@ -713,8 +713,7 @@ impl Sender {
     /// max(4R, 2s/X) (§4.3 step 3), or 2R for 4R. Two packets take exactly twice the time of one,
     /// so that the timer expires with the second packet, not a nanosecond after it.
     fn timeout(&self) -> Duration {
-        // By X without a bound on the queueing delay, so that X itself does not depend on the
-        // bound, whose limit is never below two packets in R.
+        // By X without a bound on the queueing delay, so that X itself does not depend on it.
         let two_packets = self.lifted(self.allowed.x).time_for(self.segment.bytes()) * 2;
         self.allowed.rules.no_feedback.wait(self.rtt.mean().unwrap_or(Duration::ZERO)).max(two_packets)
     }

@@ -171,7 +171,7 @@ impl DelayBound {
             most,
             least_rtt: None,
             state: State::Free,
-            passed: ReceiveLimits::new(Instant::ZERO),
+            passed: ReceiveLimits::empty(),
             limited: DataLimited::default(),
             pacing: pacing.with_credit(pacing.credit_policy().at_most(most / GONE)),
             credit: pacing.credit_policy(),
@@ -236,10 +236,7 @@ impl DelayBound {
     /// The first packet after a pause of more than a round-trip time: receive rates are as new, and
     /// a queue of this flow had time to drain.
     fn resume(&mut self, now: Instant) {
-        let passed = self.passed.maximum();
-        if !passed.is_infinite() {
-            self.passed.replace(now, passed);
-        }
+        self.passed.replace(now, self.passed.maximum());
         self.resumed = now;
         if let State::Held { gone_at, empty_since, .. } = &mut self.state {
             *gone_at += now.saturating_since(self.last_sent);
@@ -400,7 +397,7 @@ impl DelayBound {
         let grows_until = now + sample * 2;
         let competed = matches!(self.state, State::Competing { .. });
         let passed = self.passed.maximum();
-        let over_a_pause = self.resumed + sample >= report.newest_sent_at && !passed.is_infinite();
+        let over_a_pause = self.resumed + sample >= report.newest_sent_at;
         self.state = State::Draining {
             grows_until,
             longest: queue,

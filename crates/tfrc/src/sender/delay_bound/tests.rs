@@ -21,10 +21,14 @@ fn rate(bytes_per_sec: f64) -> Rate {
     Rate::from_bytes_per_sec(bytes_per_sec)
 }
 
+fn fresh() -> DelayBound {
+    let pacing = Pacing::new(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always);
+    DelayBound::new(QueueDelay::AtMost(MOST), pacing).expect("a bound")
+}
+
 /// A bound that has seen an empty queue for half a second.
 fn bound() -> DelayBound {
-    let pacing = Pacing::new(BurstCredit::RoundTrip, Duration::ZERO, Reschedule::Always);
-    let mut bound = DelayBound::new(QueueDelay::AtMost(MOST), pacing).expect("a bound");
+    let mut bound = fresh();
     for ms in (0..500).step_by(100) {
         assert!(report(&mut bound, ms, 0, PASSED).is_infinite());
     }
@@ -68,6 +72,18 @@ fn held(queue: u64, round_trip: u64, empty: u64, passed: f64) -> f64 {
 fn close(limit: Rate, expected: f64) {
     let limit = limit.bytes_per_sec();
     assert!((limit - expected).abs() < 1e-6 * expected, "{limit} is not {expected}");
+}
+
+/// Equal inputs give equal limits at any time of the host's clock, from the second report on.
+#[test]
+fn the_origin_of_the_clock_does_not_matter() {
+    for origin in [0, 3_600_000] {
+        let mut bound = fresh();
+        bound.on_sent(at(origin), 1000);
+        assert!(report(&mut bound, origin + RTT, 0, PASSED).is_infinite());
+        let limit = report(&mut bound, origin + RTT + 41, 41, PASSED);
+        close(limit, held(41, RTT + 41, 0, PASSED));
+    }
 }
 
 /// No limit up to half of the bound; from there on the formula.
@@ -580,6 +596,48 @@ proptest! {
             prop_assert!(time(with.next_send(now)) >= time(without.next_send(now)));
         }
     }
+}
+
+/// A receiver that lies about delay for a minute, to a sender with the bound and to one without:
+/// `lie` is the round-trip time, in milliseconds, that a report shows. Returns how long the first
+/// one competed, and how many of its 600 reports left X lower than without the bound.
+fn lied_to(lie: impl Fn(u64) -> u64) -> (Duration, u32) {
+    let bounded = Settings { max_queue_delay: QueueDelay::AtMost(MOST), ..Settings::default() };
+    let [mut with, mut without] =
+        [bounded, Settings::default()].map(|settings| Sender::new(&settings.validate().expect("sound")));
+    let (mut lower, losses) = (0, LossReport::NoNewLoss);
+    for ms in (10_000..70_000).step_by(10) {
+        let now = at(ms);
+        while with.next_send(now) == SendDecision::Now {
+            assert_eq!(without.next_send(now), SendDecision::Now, "at {ms} ms");
+            put(&mut with, now, Input::Sent { size: 1000 });
+            put(&mut without, now, Input::Sent { size: 1000 });
+        }
+        if ms % 100 == 0 {
+            let report =
+                Input::Report { ago: lie(ms) * 1000, elapsed: 0, receive_rate: 5e4, p: 0.01, losses };
+            put(&mut with, now, report);
+            put(&mut without, now, report);
+            lower += u32::from(with.allowed_rate() < without.allowed_rate());
+        }
+        assert!(with.allowed_rate() <= without.allowed_rate(), "at {ms} ms");
+        assert!(with.sending_rate() <= without.sending_rate(), "at {ms} ms");
+    }
+    (with.competed(at(70_000)), lower)
+}
+
+/// A flow that a receiver makes believe that others fill the queue, that it is alone, or both by
+/// turns, sends what it would send without the bound at most.
+#[test]
+fn a_receiver_that_lies_about_delay_gains_nothing() {
+    let (competed, lower) = lied_to(|ms| 100 + (ms - 10_000) / 20);
+    assert!(competed > Duration::from_secs(30) && lower > 10, "{competed:?}, {lower}");
+    assert_eq!(lied_to(|_| 100), (Duration::ZERO, 0));
+    // R_min far below the path's.
+    let (competed, lower) = lied_to(|ms| if ms % 5000 == 0 { 5 } else { 200 });
+    assert!(competed.is_zero() && lower > 50, "{competed:?}, {lower}");
+    let (competed, _) = lied_to(|ms| 100 + ms / 7 % 900);
+    assert!(competed > Duration::from_secs(30), "{competed:?}");
 }
 
 /// While the limit is below X, packets leave at the limit.
