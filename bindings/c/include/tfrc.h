@@ -781,6 +781,13 @@ tfrc_status tfrc_advisor_set_floor_bps(struct tfrc_advisor *advisor, double bps)
 tfrc_rate_reason tfrc_advisor_rate_reason(const struct tfrc_advisor *advisor);
 
 /**
+ * The time up to `now`, ns, for which the flow has competed with others that keep the queue longer
+ * than its bound (`tfrc_config_set_max_queue_delay`), which does not limit it then; 0 without a
+ * bound.
+ */
+uint64_t tfrc_advisor_competed(const struct tfrc_advisor *advisor, uint64_t now);
+
+/**
  * Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
  * `TFRC_STATUS_NOTHING` if there is none.
  */
@@ -1007,6 +1014,15 @@ uint64_t tfrc_connection_rtt(const struct tfrc_endpoint *endpoint, uint64_t conn
 double tfrc_connection_loss_event_rate(const struct tfrc_endpoint *endpoint, uint64_t connection);
 
 /**
+ * The time up to `now`, ns, for which what a connection sends has competed with others that keep
+ * the queue longer than its bound (`tfrc_config_set_max_queue_delay`), which does not limit it
+ * then; 0 without a bound, and if there is no such connection.
+ */
+uint64_t tfrc_connection_competed(const struct tfrc_endpoint *endpoint,
+                                  uint64_t now,
+                                  uint64_t connection);
+
+/**
  * Counts of a connection.
  */
 tfrc_status tfrc_connection_get_stats(const struct tfrc_endpoint *endpoint,
@@ -1191,6 +1207,13 @@ tfrc_status tfrc_sender_set_floor_bps(struct tfrc_sender *sender, double bps);
  * The rule that set the allowed rate last; `TFRC_RATE_REASON_NONE` for null.
  */
 tfrc_rate_reason tfrc_sender_rate_reason(const struct tfrc_sender *sender);
+
+/**
+ * The time up to `now`, ns, for which the flow has competed with others that keep the queue longer
+ * than its bound (`tfrc_config_set_max_queue_delay`), which does not limit it then; 0 without a
+ * bound.
+ */
+uint64_t tfrc_sender_competed(const struct tfrc_sender *sender, uint64_t now);
 
 /**
  * Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;

@@ -264,6 +264,16 @@ pub unsafe extern "C" fn tfrc_advisor_rate_reason(advisor: *const Advisor) -> Ra
     advisor.map_or(RateReason::None, |Advisor(advisor)| advisor.sender().rate_reason().into())
 }
 
+/// The time up to `now`, ns, for which the flow has competed with others that keep the queue longer
+/// than its bound (`tfrc_config_set_max_queue_delay`), which does not limit it then; 0 without a
+/// bound.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_advisor_competed(advisor: *const Advisor, now: u64) -> u64 {
+    // SAFETY: a handle of this library, says the header.
+    let advisor = unsafe { look(advisor) };
+    advisor.map_or(0, |Advisor(advisor)| Duration::as_nanos(advisor.sender().competed(instant(now))))
+}
+
 /// Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
 /// `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]

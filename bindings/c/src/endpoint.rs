@@ -314,6 +314,20 @@ pub unsafe extern "C" fn tfrc_connection_loss_event_rate(endpoint: *const Endpoi
         .map_or(f64::NAN, |connection| Probability::get(connection.loss_event_rate()))
 }
 
+/// The time up to `now`, ns, for which what a connection sends has competed with others that keep
+/// the queue longer than its bound (`tfrc_config_set_max_queue_delay`), which does not limit it
+/// then; 0 without a bound, and if there is no such connection.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_connection_competed(
+    endpoint: *const Endpoint,
+    now: u64,
+    connection: u64,
+) -> u64 {
+    // SAFETY: a handle of this library, says the header.
+    let connection = unsafe { of(endpoint, connection) };
+    connection.map_or(0, |connection| Duration::as_nanos(connection.rate_sender().competed(instant(now))))
+}
+
 /// Counts of a connection.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_connection_get_stats(

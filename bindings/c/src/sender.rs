@@ -144,6 +144,16 @@ pub unsafe extern "C" fn tfrc_sender_rate_reason(sender: *const Sender) -> RateR
     sender.map_or(RateReason::None, |sender| sender.sender.rate_reason().into())
 }
 
+/// The time up to `now`, ns, for which the flow has competed with others that keep the queue longer
+/// than its bound (`tfrc_config_set_max_queue_delay`), which does not limit it then; 0 without a
+/// bound.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tfrc_sender_competed(sender: *const Sender, now: u64) -> u64 {
+    // SAFETY: a handle of this library, says the header.
+    let sender = unsafe { look(sender) };
+    sender.map_or(0, |sender| Duration::as_nanos(sender.sender.competed(instant(now))))
+}
+
 /// Takes the oldest change of the allowed rate not yet polled, of at most four, into `event`;
 /// `TFRC_STATUS_NOTHING` if there is none.
 #[unsafe(no_mangle)]

@@ -60,6 +60,8 @@ static void nulls_and_ranges(void) {
   EXPECT(tfrc_sender_on_report(NULL, 0, &report) == TFRC_STATUS_NULL);
   EXPECT(tfrc_sender_next_send(NULL, 0) == TFRC_NEVER);
   EXPECT(isnan(tfrc_sender_allowed_rate_bps(NULL)));
+  EXPECT(tfrc_sender_competed(NULL, 0) == 0 && tfrc_advisor_competed(NULL, 0) == 0);
+  EXPECT(tfrc_connection_competed(NULL, 0, 0) == 0);
   EXPECT(tfrc_receiver_on_packet(NULL, 0, &arrival) == TFRC_STATUS_NULL);
   EXPECT(tfrc_advisor_on_acked(NULL, 0, TFRC_NEVER, 0) == TFRC_TAKEN_INVALID);
   EXPECT(tfrc_endpoint_new(NULL, NULL) == NULL);
@@ -161,6 +163,36 @@ static void sender_and_receiver(void) {
   EXPECT(tfrc_sender_rtt(sender) >= 100 * MS && tfrc_sender_rtt(sender) < 103 * MS);
   tfrc_sender_free(sender);
   tfrc_receiver_free(receiver);
+}
+
+/* A queue that grows by a tenth of the time from the first second on, whatever is sent: others fill
+ * it. */
+static void competing(void) {
+  tfrc_config *config = tfrc_config_new();
+  uint64_t now = 0;
+  for (int bounded = 0; bounded < 2; bounded++) {
+    EXPECT(tfrc_config_set_max_queue_delay(config, bounded ? 80 * MS : TFRC_NEVER) == TFRC_STATUS_OK);
+    tfrc_sender *sender = tfrc_sender_new(config);
+    tfrc_advisor *advisor = tfrc_advisor_new(config, 0);
+    for (uint64_t number = 0; number < 3000; number++) {
+      now = 10 * MS * number;
+      uint64_t behind = number > 100 ? 10 + (number - 100) / 10 : 10;
+      EXPECT(tfrc_sender_on_sent(sender, now, 1000) == number);
+      EXPECT(tfrc_advisor_on_sent(advisor, now, number, 1000) == TFRC_STATUS_OK);
+      if (number % 10 != 9 || number < behind) continue;
+      tfrc_report report = {.newest_number = number - behind, .receive_rate_bps = 8e5};
+      EXPECT(tfrc_sender_on_report(sender, now, &report) == TFRC_STATUS_OK);
+      tfrc_advisor_on_acked_range(advisor, 0, number - behind, TFRC_ECN_NOT_ECT);
+      EXPECT(tfrc_advisor_on_report_with_rtt(advisor, now, behind * 10 * MS) == TFRC_STATUS_OK);
+    }
+    /* The first two drainings end after 5 s; looks after 5 and 10 s of competition take 2 and 5 s. */
+    uint64_t least = bounded ? 15000 * MS : 0, most = bounded ? 20000 * MS : 0;
+    EXPECT(tfrc_sender_competed(sender, now) >= least && tfrc_sender_competed(sender, now) <= most);
+    EXPECT(tfrc_advisor_competed(advisor, now) >= least && tfrc_advisor_competed(advisor, now) <= most);
+    tfrc_sender_free(sender);
+    tfrc_advisor_free(advisor);
+  }
+  tfrc_config_free(config);
 }
 
 static void advisor(void) {
@@ -272,6 +304,7 @@ static void endpoints(void) {
   tfrc_connection_stats stats;
   EXPECT(tfrc_connection_get_stats(server, theirs, &stats) == TFRC_STATUS_OK);
   EXPECT(stats.received_packets == 1 && stats.received_bytes == 5 && stats.peer_sent_packets == 1);
+  EXPECT(tfrc_connection_competed(server, now, theirs) == 0);
   EXPECT(tfrc_endpoint_release(server, now, theirs) == TFRC_STATUS_OK);
   tfrc_endpoint_free(server);
   tfrc_endpoint_free(client);
@@ -282,6 +315,7 @@ int main(void) {
   nulls_and_ranges();
   clocks_with_a_grain();
   sender_and_receiver();
+  competing();
   advisor();
   advisor_told();
   endpoints();

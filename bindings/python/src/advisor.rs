@@ -222,6 +222,12 @@ impl Advisor {
         quantities::reason(self.0.sender().rate_reason())
     }
 
+    /// The time up to `now`, seconds, for which the flow has competed with others that keep the
+    /// queue longer than `max_queue_delay`, which does not limit it then; 0 without a bound.
+    fn competed_s(&self, now: f64) -> PyResult<f64> {
+        Ok(self.0.sender().competed(instant(now)?).as_secs_f64())
+    }
+
     /// R, seconds; `None` before the first sample.
     #[getter]
     fn rtt_s(&self) -> Option<f64> {

@@ -121,6 +121,12 @@ impl Sender {
         quantities::reason(self.core.rate_reason())
     }
 
+    /// The time up to `now`, seconds, for which the flow has competed with others that keep the
+    /// queue longer than `max_queue_delay`, which does not limit it then; 0 without a bound.
+    fn competed_s(&self, now: f64) -> PyResult<f64> {
+        Ok(self.core.competed(instant(now)?).as_secs_f64())
+    }
+
     /// R, seconds; `None` before the first sample.
     #[getter]
     fn rtt_s(&self) -> Option<f64> {

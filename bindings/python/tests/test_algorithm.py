@@ -103,6 +103,24 @@ def test_a_sender_and_a_receiver_fill_a_line():
     assert change is not None and change.to_bps > 0 and "RateChange" in repr(change)
 
 
+@pytest.mark.parametrize("bound, least, most", [(None, 0.0, 0.0), (0.08, 15.0, 20.0)])
+def test_the_time_spent_in_competing(bound, least, most):
+    """A queue that grows by a tenth of the time, whatever is sent, is filled by others."""
+    sender, advisor = (make(tfrc.Config(max_queue_delay=bound)) for make in (tfrc.Sender, tfrc.Advisor))
+    for number in range(3000):
+        now, behind = number * 0.01, 10 + max(0, number - 100) // 10
+        assert sender.on_sent(now, 1000) == number
+        advisor.on_sent(now, number, 1000)
+        if number % 10 == 9 and number >= behind:
+            fields = {"elapsed_s": 0.0, "receive_rate_bps": 8e5, "loss_event_rate": 0.0, "loss_events": 0}
+            report = tfrc.Report(newest_seq=number - behind, packets=0, lost=0, **fields)
+            assert sender.on_report(now, report)
+            advisor.on_acked_range(0, number - behind)
+            advisor.on_report(now, rtt_s=behind * 0.01)
+    assert least <= sender.competed_s(now) <= most
+    assert least <= advisor.competed_s(now) <= most
+
+
 def test_a_report_is_rebuilt_from_its_fields():
     receiver = tfrc.Receiver()
     receiver.on_packet(1.0, 0, 1200, rtt_s=0.1)
