@@ -31,5 +31,6 @@ def test_notebook(name, tmp_path):
     nbclient.NotebookClient(
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     ).execute()
+    assert "Warning" not in str([cell.get("outputs") for cell in notebook.cells])
     for file in FILES[name]:
         assert (folder / file).stat().st_size > 0

@@ -62,7 +62,8 @@ def test_a_sweep_is_drawn_with_intervals():
         assert list(line.get_ydata() * 1e6) == pytest.approx(list(means["goodput_bps"]))
         assert all(bar[1][1] >= bar[0][1] for bar in bars.get_segments())
         assert any(bar[1][1] > bar[0][1] for bar in bars.get_segments())
-    assert area.get_xlabel() == "link.near-far.rate, Mbit/s" and area.get_ylabel() == "goodput, Mbit/s"
+    assert area.get_xlabel() == "rate of link near-far, Mbit/s" and area.get_ylabel() == "goodput, Mbit/s"
+    assert area.get_title("left") == "means of 3 runs, and their 95 % intervals"
     [area] = result.plot(x="link.near-far.delay", y="utilization").axes
     assert len(area.get_legend_handles_labels()[1]) == 4
     with pytest.raises(ValueError, match="no sweep of 'rate'; there are link.near-far.rate"):

@@ -97,8 +97,13 @@ def over(
             area.set_xscale("log")
     else:
         area.set_xticks(list(places.values()), list(places))
-    area.set_xlabel(_named(x, across_unit))
+    area.set_xlabel(_named(_worded(x), across_unit))
     area.set_ylabel(_named(y.rsplit("_", 1)[0] if unit else y, unit).replace("_", " "))
+    runs = len(set(table["run"]))
+    has_bars = any(half > 0.0 for points in drawn.values() for _, _, half in points)
+    bars = ", and their 95 % intervals" if has_bars else ""
+    about = f"means of {runs} runs{bars}" if runs > 1 else "one run at each point"
+    area.set_title(about, fontsize="small", loc="left")
     area.set_ylim(bottom=0)
     area.grid(alpha=0.3)
     if len(drawn) > 1:
@@ -136,6 +141,13 @@ def _prefix(values: Sequence[float], unit: str) -> tuple[float, str]:
 
 def _named(name: str, unit: str) -> str:
     return f"{name}, {unit}" if unit else name
+
+
+def _worded(path: str) -> str:
+    """The path of a value in words, such as "delay of link line"."""
+    table, _, rest = path.partition(".")
+    name, _, key = rest.partition(".")
+    return f"{key} of {table} {name}" if table in ("flow", "link") and key else path
 
 
 def _said(column: str, value: Any, axes: Mapping[str, Optional[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Literal, Optional, Union
 
@@ -43,7 +44,10 @@ def _tqdm(wanted: Progress) -> Any:
     if wanted == "off" or (wanted == "auto" and not _somebody_looks()):
         return None
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # A notebook without ipywidgets has the bar as text, and need not hear of it.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         if wanted == "on":
             raise

@@ -14,7 +14,7 @@ use super::values;
                         tfrc demo --tcp 4 --tcp-start 10s --report d.html   four, the last after ten seconds, and a page")]
 pub struct DemoArgs {
     /// How long to run
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
+    #[arg(short = 't', long, alias = "time", value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
     pub duration: Duration,
     /// Simulated TCP flows (SACK, delayed acknowledgements) that compete for the bottleneck; 0 for
     /// none

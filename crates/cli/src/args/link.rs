@@ -26,18 +26,18 @@ pub struct LinkArgs {
     #[arg(long, value_name = "ADDR:PORT", required = true)]
     pub to: Vec<SocketAddr>,
     /// In place of a scenario: a link of this rate, both ways
-    #[arg(long, value_name = "RATE", conflicts_with = "scenario", value_parser = checked(text::rate))]
+    #[arg(long, value_name = "RATE", value_parser = checked(text::rate))]
     pub rate: Option<String>,
-    /// Its delay, each way
-    #[arg(long, value_name = "TIME", requires = "rate", conflicts_with = "scenario", default_value = "0ms", value_parser = checked(text::time))]
-    pub delay: String,
-    /// The share of packets that it loses in the forward direction
-    #[arg(long, value_name = "SHARE", requires = "rate", conflicts_with = "scenario", default_value = "0%", value_parser = checked(text::probability))]
-    pub loss: String,
+    /// Its delay, each way; without it 0ms
+    #[arg(long, value_name = "TIME", value_parser = checked(text::time))]
+    pub delay: Option<String>,
+    /// The share of packets that it loses in the forward direction; without it 0%
+    #[arg(long, value_name = "SHARE", value_parser = checked(text::probability))]
+    pub loss: Option<String>,
     /// Room for waiting packets at either end: packets (25p), bytes (50kB), or a table as in a
-    /// scenario
-    #[arg(long, value_name = "SIZE", requires = "rate", conflicts_with = "scenario", default_value = "100p", value_parser = queue)]
-    pub queue: String,
+    /// scenario; without it 100p
+    #[arg(long, value_name = "SIZE", value_parser = queue)]
+    pub queue: Option<String>,
     /// Change a value of the scenario, such as link.path.rate=4Mbit/s; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
@@ -50,6 +50,14 @@ pub struct LinkArgs {
     /// Records and output format.
     #[command(flatten)]
     pub output: RecordArgs,
+}
+
+impl LinkArgs {
+    /// The settings of the link in place of a scenario that are given: their keys and values.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [("rate", &self.rate), ("delay", &self.delay), ("loss", &self.loss), ("queue", &self.queue)];
+        all.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
+    }
 }
 
 /// Takes a quantity as it is written, if it is one.
@@ -66,7 +74,7 @@ where
 
 /// The scenario of a link without a file.
 pub(crate) fn one_link() -> Document {
-    let link = "[[link]]\nname = 'path'\nfrom = 'near'\nto = 'far'\nrate = '1Mbit/s'\ndelay = '0ms'\n";
+    let link = "[[link]]\nname = 'path'\nfrom = 'near'\nto = 'far'\nrate = '1Mbit/s'\ndelay = '0ms'\nloss = '0%'\nqueue = '100p'\n";
     Document::new("link", format!("duration = '1h'\nnodes = ['near', 'far']\n{link}"))
 }
 

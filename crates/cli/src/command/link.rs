@@ -136,27 +136,30 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Reads the scenario, of which only the links are used; what is wrong with it is shown in its
 /// place.
 fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
-    let mut document = match (&args.scenario, &args.rate) {
-        (None, Some(rate)) => {
+    let mut document = match &args.scenario {
+        None => {
             let mut document = one_link();
-            let LinkArgs { delay, loss, queue, .. } = args;
-            for (key, value) in [("rate", rate), ("delay", delay), ("loss", loss), ("queue", queue)] {
-                document.set(format!("link.path.{key}={value}"));
-            }
+            args.given().for_each(|(key, value)| document.set(format!("link.path.{key}={value}")));
             document
         }
-        (Some(path), _) => {
+        Some(path) => {
             let opened = Opened::new(path)?;
             page::spare(&opened, path, &args.output.files())?;
             opened.document
         }
-        (None, None) => return Err(Failure::usage("no network", "name a scenario, or give --rate")),
     };
     args.set.iter().for_each(|assignment| document.set(assignment.as_str()));
     let points = document.plan_for(World::Links).map_err(told)?.points;
     let Some(point) = points.into_iter().next() else {
         return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
     };
+    if let (Some(path), Some((key, value))) = (&args.scenario, args.given().next()) {
+        let name = point.scenario.network.links().next().map_or("NAME", |(_, link)| link.name.as_str());
+        return Err(Failure::usage(
+            format!("--{key} is of a link without a scenario, and {} has links", path.display()),
+            format!("change a link of it: --set link.{name}.{key}={value}"),
+        ));
+    }
     let seed = args.seed.map_or(point.scenario.seed, Seed);
     Ok(Scenario { seed, flows: Vec::new(), ..point.scenario })
 }

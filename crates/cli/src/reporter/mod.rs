@@ -504,7 +504,8 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             file.open(&page.path)
                 .and_then(|mut file| file.write_all(pages::page(run).as_bytes()))
                 .map_err(|error| Failure::Run(format!("{}: {error}", page.path.display())))?;
-            self.note(&format!("report written to {}", page.path.display()));
+            let what = if run.failure.is_some() { "report of the failure" } else { "report" };
+            self.note(&format!("{what} written to {}", page.path.display()));
         }
         Ok(())
     }

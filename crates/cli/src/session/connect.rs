@@ -14,6 +14,8 @@ use crate::reporter::Reporter;
 /// Time between two lines about attempts that go on, at first and after a quarter of a minute.
 const TOLD_EVERY: u32 = 3;
 const TOLD_LATER_EVERY: u32 = 15;
+/// Questions for the user while nobody answers; the second of these lines has them.
+const QUESTIONS: &str = "; does the other end run, is its UDP port open, has its --allow this address?";
 
 /// Versions of IP whose addresses count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +91,8 @@ pub(crate) async fn connect(
             connected = &mut attempt => break connected,
             () = tokio::time::sleep(Duration::from_secs(step.into())) => {
                 seconds += step;
-                reporter.note(&format!("trying {} ... {seconds} s", names.join(", ")));
+                let questions = if seconds == 2 * TOLD_EVERY { QUESTIONS } else { "" };
+                reporter.note(&format!("trying {} ... {seconds} s{questions}", names.join(", ")));
             }
         }
     };

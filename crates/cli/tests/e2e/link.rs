@@ -73,6 +73,8 @@ fn a_link_takes_changes() {
         (&["link", file, "--set", "link.near-far.rate=1Mbot"][..], "[--set:1:20]"),
         (&["link", "botleneck"], "did you mean `bottleneck`?"),
         (&["link", "--rate", "1M", "--queue", "25x"], "25x"),
+        (&["link", file, "--loss", "2%"], "change a link of it: --set link.near-far.loss=2%"),
+        (&["link", file, "--rate", "2M", "--queue", "9p"], "--set link.near-far.rate=2M"),
     ] {
         let refused = run([args, &ends].concat());
         assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", refused.stderr);

@@ -117,8 +117,8 @@ const RATES: [Curve; 7] = [
         "send_rate_bps",
         "send rate",
         |i| i.send_rate_bps,
-        Merge::Mean,
-        "application data that left the sender",
+        Merge::Smoothed,
+        "application data that left the sender, mean over 0.5 s",
     ),
     (
         Pen::Receive,
@@ -127,7 +127,8 @@ const RATES: [Curve; 7] = [
         "receive rate X_recv",
         |i| i.receive_rate_bps,
         Merge::Mean,
-        "what the receiver's feedback reported",
+        "what the receiver's feedback reported, over a round-trip time each: on a short path of a packet or two, and \
+         so above what was sent",
     ),
     (
         Pen::Goodput,
@@ -135,8 +136,8 @@ const RATES: [Curve; 7] = [
         "goodput_bps",
         "goodput",
         |i| i.goodput_bps,
-        Merge::Mean,
-        "application data that arrived",
+        Merge::Smoothed,
+        "application data that arrived, mean over 0.5 s",
     ),
     (
         Pen::Link,
@@ -346,7 +347,7 @@ pub(super) fn filled(mut series: Series) -> Option<Series> {
 /// A level line at the rate the run started with, where the intervals do not hold the link's rate.
 fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Series> {
     let bps = run.start.bottleneck_bps.filter(|b| b.is_finite())?;
-    let (pen, ink, key, label, .., about) = RATES[5];
+    let [.., (pen, ink, key, label, .., about)] = RATES;
     if rates.is_empty() || rates.iter().any(|s| s.key == key) {
         return None;
     }
@@ -361,7 +362,7 @@ fn constant_link(run: &RunRecords, grid: &Grid, rates: &[Series]) -> Option<Seri
 }
 
 /// The goodput of the flows besides the run's own: one by one if they are few, otherwise their
-/// mean. A tenth of a second holds too few packets of a TCP, so they are means over half a second.
+/// mean.
 fn competitors(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>) -> Vec<Series> {
     let mut all: Vec<Series> = flows
         .iter()
@@ -375,7 +376,7 @@ fn competitors(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>) -> 
                 about: "application data that arrived on the competing flow, mean over 0.5 s",
                 pen,
                 ink: ink_of(kinds.get(name).unwrap_or(&name)),
-                values: grid.smoothed(intervals, |i| i.goodput_bps),
+                values: grid.column(intervals, |i| i.goodput_bps, Merge::Smoothed),
             })
         })
         .collect();

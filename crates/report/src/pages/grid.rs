@@ -21,6 +21,9 @@ pub(super) enum Merge {
     Largest,
     /// Mean weighted by time.
     Mean,
+    /// As the mean, and each value that of the half second that ends with its cell: a tenth of a
+    /// second holds too few packets of a flow.
+    Smoothed,
 }
 
 /// The cells of a run, and how many intervals each holds.
@@ -75,6 +78,9 @@ impl Grid {
         get: fn(&Interval) -> Option<f64>,
         merge: Merge,
     ) -> Vec<Option<f64>> {
+        if merge == Merge::Smoothed {
+            return self.smoothed(intervals, get);
+        }
         // Per cell: the sum of value × weight, the sum of weights, the largest value.
         let mut sums: Vec<Option<(f64, f64, f64)>> = vec![None; self.cells.len()];
         for interval in intervals {
@@ -99,19 +105,14 @@ impl Grid {
             .map(|sum| {
                 sum.map(|(total, weight, largest)| match merge {
                     Merge::Largest => largest,
-                    Merge::Mean => total / weight,
+                    Merge::Mean | Merge::Smoothed => total / weight,
                 })
             })
             .collect()
     }
 
-    /// A rate of one flow as [`Grid::column`], each value the mean of the half second that ends
-    /// with its cell.
-    pub(super) fn smoothed(
-        &self,
-        intervals: &[&Interval],
-        get: fn(&Interval) -> Option<f64>,
-    ) -> Vec<Option<f64>> {
+    /// The column of [`Merge::Smoothed`].
+    fn smoothed(&self, intervals: &[&Interval], get: fn(&Interval) -> Option<f64>) -> Vec<Option<f64>> {
         let values = self.column(intervals, get, Merge::Mean);
         let mean = |last: usize| {
             values[last]?;
@@ -192,12 +193,13 @@ mod tests {
         let run: Vec<Interval> =
             (1..=20u32).map(|i| at(f64::from(i) * 0.1, 0.1, if i % 5 == 0 { 10.0 } else { 0.0 })).collect();
         let all: Vec<&Interval> = run.iter().collect();
-        let smooth = Grid::over(&all).smoothed(&all, |i| i.send_rate_bps);
+        let smooth = Grid::over(&all).column(&all, |i| i.send_rate_bps, Merge::Smoothed);
         assert!(smooth.iter().skip(4).all(|v| v.is_some_and(|v| (v - 2.0).abs() < 1e-9)), "{smooth:?}");
         // Longer intervals stay as they are.
         let run = [at(1.0, 1.0, 3.0), at(2.0, 1.0, 5.0)];
         let all: Vec<&Interval> = run.iter().collect();
-        assert_eq!(Grid::over(&all).smoothed(&all, |i| i.send_rate_bps), [Some(3.0), Some(5.0)]);
+        let longer = Grid::over(&all).column(&all, |i| i.send_rate_bps, Merge::Smoothed);
+        assert_eq!(longer, [Some(3.0), Some(5.0)]);
     }
 
     #[test]

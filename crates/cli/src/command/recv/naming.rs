@@ -95,6 +95,18 @@ impl Pattern {
         ["%n", "%a", "%t"].iter().any(|place| written.contains(place))
     }
 
+    /// A letter behind a `%` that stands for nothing, in a text without a place: probably a
+    /// mistyped one.
+    pub(super) fn unknown_in(written: &str) -> Option<char> {
+        let mut letters = written.chars();
+        while letters.any(|letter| letter == '%') {
+            if let Some(letter) = letters.next().filter(char::is_ascii_alphabetic) {
+                return (!Self::is_in(written)).then_some(letter);
+            }
+        }
+        None
+    }
+
     /// The text for one connection.
     pub(super) fn fill(&self, naming: &Naming) -> String {
         let mut out = String::new();
@@ -148,6 +160,8 @@ mod tests {
             assert!(Pattern::new(bad).is_err(), "{bad}");
         }
         assert!(Pattern::is_in("in-%n") && Pattern::is_in("%a") && !Pattern::is_in("100%.ts"));
+        assert_eq!(["x-%q.ts", "%%-%T"].map(Pattern::unknown_in), [Some('q'), Some('T')]);
+        assert_eq!(["100%.ts", "x-%n-%q.ts", "%%q", "50%"].map(Pattern::unknown_in), [None; 4]);
     }
 
     #[test]

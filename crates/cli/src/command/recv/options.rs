@@ -246,7 +246,7 @@ impl ServeOptions {
         }
         let what = match &self.destination {
             Destination::Files { .. } => "have a file made here".to_owned(),
-            Destination::Programs(_) => "have a program made here".to_owned(),
+            Destination::Programs(_) => "have a program started here".to_owned(),
             // A player here gets what a pipe would.
             Destination::Udp(to) if !to.ip().is_loopback() => {
                 format!("have datagrams sent from here to {to}")
@@ -285,6 +285,13 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
         return command
             .map(Destination::Programs)
             .map_err(|why| Failure::usage(format!("--exec {written}: {why}"), advice));
+    }
+    if let Some(FileOrStream::File(path)) = &args.output
+        && let Some(letter) = path.to_str().and_then(Pattern::unknown_in)
+    {
+        let advice = "%n, %a and %t stand for the connection's number, address and time; a file of this name takes \
+                      `-o - > FILE`";
+        return Err(Failure::usage(format!("-o {}: %{letter} means nothing", path.display()), advice));
     }
     match &args.output {
         Some(FileOrStream::File(path)) if path.to_str().is_some_and(Pattern::is_in) => {
@@ -346,5 +353,17 @@ mod tests {
             let (taken, note) = take.within(left, each);
             assert_eq!((taken, note.is_some()), (most, taken != take), "{left:?}");
         }
+    }
+
+    #[test]
+    fn a_mistyped_place_is_not_a_name() {
+        use clap::Parser as _;
+        let Ok(crate::args::Cli { command: crate::args::Command::Recv(args) }) =
+            crate::args::Cli::try_parse_from(["tfrc", "recv", "-o", "x-%q.ts"])
+        else {
+            panic!("the arguments of recv");
+        };
+        let refused = destination(&args).err().expect("refused").to_string();
+        assert!(refused.starts_with("-o x-%q.ts: %q means nothing") && refused.contains("%n"), "{refused}");
     }
 }

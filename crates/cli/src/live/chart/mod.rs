@@ -230,15 +230,15 @@ fn header(model: &Model, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The colours and rates of the flows, as many as fit.
+/// The colours and rates of the flows, as many as fit. A fair share leaves its room to them; the
+/// allowed rate of a sender does not.
 fn legend(model: &Model, width: u16) -> Line<'static> {
     let (unit, size) = unit(model.greatest_rate());
-    let mut ends = Vec::new();
-    if let Some((_, rate)) = model.reference.back() {
+    let reference = model.reference.back().map(|(_, rate)| {
         let words = format!("   ┈┈ {} {}", reference_name(model), figure(rate / size));
-        ends.push(Span::styled(words, Style::new().fg(REFERENCE)));
-    }
-    ends.push(Span::raw(format!("   {unit}")));
+        Span::styled(words, Style::new().fg(REFERENCE))
+    });
+    let unit = Span::raw(format!("   {unit}"));
     let flows = model.running().enumerate();
     let all: Vec<Span<'static>> = flows
         .map(|(n, flow)| {
@@ -248,6 +248,9 @@ fn legend(model: &Model, width: u16) -> Line<'static> {
         })
         .collect();
     let columns = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
+    let fits_beside = |one: &Span<'_>| columns(&all) + one.width() + unit.width() <= usize::from(width);
+    let reference = reference.filter(|one| model.config.view == View::Sender || fits_beside(one));
+    let ends: Vec<Span<'static>> = reference.into_iter().chain([unit]).collect();
     let room = usize::from(width).saturating_sub(columns(&ends));
     let more = |shown: usize| format!("   +{} more", all.len() - shown);
     let fits = |shown: usize| {
@@ -355,7 +358,8 @@ fn footer(model: &Model, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A text in this many columns: whole words, and `…` for those that have no room.
+/// A text in this many columns: whole words, and `…` for those that have no room. Nothing if less
+/// than half of it has.
 fn fitted(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
@@ -368,7 +372,7 @@ fn fitted(text: &str, room: usize) -> String {
         shown += word;
         shown.push(' ');
     }
-    if room == 0 { shown } else { shown + "…" }
+    if 2 * shown.chars().count() < text.chars().count() { String::new() } else { shown + "…" }
 }
 
 #[cfg(test)]

@@ -167,8 +167,12 @@ fn many_flows_leave_the_legend_in_its_row() {
         let rows = rows(&contest(tcps), 80, 24);
         let (_, more) = rows[1].split_once('+').expect("flows left out");
         assert!(more.contains(" more") && rows[1].ends_with("Mbit/s"), "{}", rows[1]);
-        assert!(rows[1].contains("┈┈ fair share"), "{}", rows[1]);
+        assert!(!rows[1].contains("fair share"), "{}", rows[1]);
     }
+    // The names of the flows before the fair share; the allowed rate of a sender stays.
+    let narrow = |model: &Model| rows(model, 50, 24)[1].clone();
+    assert_eq!(narrow(&contest(1)), " ━━ TFRC 1.08   ━━ tcp-1 0.92   Mbit/s");
+    assert!(narrow(&sender()).contains("┈┈ allowed 0.80"), "{}", narrow(&sender()));
 }
 
 #[test]
@@ -260,4 +264,7 @@ fn the_latest_note_stands_beside_the_keys() {
     let last = |width| rows(&model, width, 24).pop();
     assert_eq!(last(80).as_deref(), Some("  q  end   no feedback from the receiver for 3 s"));
     assert_eq!(last(50).as_deref(), Some("  q  end   no feedback from the receiver for 3 s"));
+    assert_eq!(last(40).as_deref(), Some("  q  end   no feedback from the …"));
+    // A note without room for half of it is left out, with its mark.
+    assert_eq!(last(20).as_deref(), Some("  q  end"));
 }
