@@ -144,6 +144,10 @@ fn threads_and_shards_print_the_same_bytes() {
         "{}",
         text.text()
     );
+    // Single runs have no intervals, and nothing speaks of them.
+    let single = right(&["sim", &file, "--set", "duration=4s", "--set", "warmup=1s", "--runs", "1"]);
+    let single = single.text();
+    assert!(single.contains(" points, 1 run each\n") && !single.contains("95 %"), "{single}");
 }
 
 /// A TFRC and a TCP behind a drop-tail queue, nothing random: seeds are copies, and phase decides.

@@ -1,4 +1,5 @@
-//! The page of several runs: the means of each point with their 95 % intervals, over what is swept.
+//! The page of several runs: the means of each point with their 95 % intervals, or of single runs
+//! their values, over what is swept.
 
 use std::collections::BTreeSet;
 
@@ -7,18 +8,19 @@ use maud::{Markup, PreEscaped, html};
 use super::RunRecords;
 use super::chart::{self, Chart, rate_unit};
 use super::html::{STYLE, how, rows_of, still};
+use super::words;
 use crate::human;
 use crate::plot::{self, Axis, Curve, Line, MARKS, Scale, ink_of};
 use crate::record::Start;
 use tfrc_world::batch::{FlowRow, PointResult, Results, RunOutcome};
 use tfrc_world::note::Note;
 use tfrc_world::quantities;
-use tfrc_world::results::FlowSummary;
 use tfrc_world::statistics::{self, Estimate};
 
-/// A quantity that is drawn.
+/// A quantity of the page.
 struct Metric {
     key: &'static str,
+    /// Title of its drawing; empty if the table alone has it.
     title: &'static str,
     show: fn(f64) -> String,
     /// The unit of an axis up to a value, and its name; nothing where there is none.
@@ -34,12 +36,29 @@ const fn metric(
     Metric { key, title, show, unit }
 }
 
-const OF_FLOWS: [Metric; 5] = [
+/// A time. Without a title the table alone has it.
+const fn time(key: &'static str, title: &'static str) -> Metric {
+    metric(key, title, human::time, |top| if top < 1.0 { (1e-3, "ms") } else { (1.0, "s") })
+}
+
+const OF_FLOWS: [Metric; 17] = [
     metric("goodput_bps", "Goodput of a flow", human::rate, rate_unit),
     metric("packet_loss_rate", "Packet loss rate", human::percent, |_| (0.01, "%")),
     metric("loss_event_rate", "Loss event rate p", human::number, |_| (1.0, "p")),
-    metric("rtt_s", "Round-trip time", human::time, |top| if top < 1.0 { (1e-3, "ms") } else { (1.0, "s") }),
+    time("rtt_s", "Round-trip time"),
     metric("cov", "Variation of the sending rate at 1 s", human::number, |_| (1.0, "")),
+    time("delay_p50_s", ""),
+    time("delay_p95_s", "One-way delay, 95th percentile"),
+    time("delay_p99_s", ""),
+    time("queueing_delay_p50_s", ""),
+    time("queueing_delay_p95_s", "Queueing delay, 95th percentile"),
+    time("queueing_delay_p99_s", ""),
+    time("jitter_s", "Jitter"),
+    metric("completed", "", human::number, |_| (1.0, "")),
+    time("completion_p50_s", ""),
+    time("completion_p95_s", "Time of a transfer, 95th percentile"),
+    time("completion_p99_s", ""),
+    time("convergence_s", "Time until the goodput stays near its mean"),
 ];
 
 const OF_LINKS: [Metric; 3] = [
@@ -48,17 +67,26 @@ const OF_LINKS: [Metric; 3] = [
     metric("mean_queue_packets", "Mean queue, packets", human::number, |_| (1.0, "packets")),
 ];
 
+/// Those of a list that are drawn.
+fn drawn(metrics: &[Metric]) -> impl Iterator<Item = &Metric> {
+    metrics.iter().filter(|metric| !metric.title.is_empty())
+}
+
 /// The HTML page of several runs, complete: of each quantity of flows and links a drawing of the
 /// means over the swept values; of a single point the flows of all runs, and the `course` of its
-/// first run, if it is known. A shard has no means, and its page says so.
+/// first run, if it is known. Intervals are spoken of where there are some. A shard has no means,
+/// and its page says so.
 #[must_use]
 pub fn page(start: &Start, results: &Results, course: Option<&RunRecords>) -> String {
     let panels = panels(results);
     let notes = results.notes();
     let all_copies = notes.contains(&(Note::NothingRandom, results.points.len()));
-    let caption = match all_copies {
-        true => ": means over the runs, which are copies.",
-        false => ": means over the runs, and their 95 % intervals by Student's t.",
+    let (of_what, caption) = match (results.runs, all_copies) {
+        (0 | 1, _) => ("One run at each point", ": of one run at each point."),
+        (_, true) => ("Means", ": means over the runs, which are copies."),
+        (_, false) => {
+            ("Means with 95 % intervals", ": means over the runs, and their 95 % intervals by Student's t.")
+        }
     };
     let flows = |point: &PointResult| point.mean.as_ref().map(|mean| mean.groups.clone()).unwrap_or_default();
     let links = |point: &PointResult| point.mean.as_ref().map(|mean| mean.links.clone()).unwrap_or_default();
@@ -70,9 +98,9 @@ pub fn page(start: &Start, results: &Results, course: Option<&RunRecords>) -> St
     let main = html! {
         header {
             p.kind { "TFRC simulation: " code { (start.command) } }
-            h1 { (alone.and_then(share).unwrap_or_else(|| headline(results))) }
-            @if let Some(point) = alone.filter(|point| share(point).is_some()) {
-                p.hint { "Means over " (point.runs.len()) " runs." }
+            @match words::swept(results) {
+                Some(sentence) => { h1 { (sentence) } p.hint { (counts(results)) } },
+                None => h1 { (counts(results)) },
             }
             @for (note, points) in &notes { p.hint { (note.sentence(*points, results.points.len())) } }
         }
@@ -84,43 +112,33 @@ pub fn page(start: &Start, results: &Results, course: Option<&RunRecords>) -> St
                 }
                 h2 { "The flows of all runs" }
                 p.hint {
-                    "A ring is a flow of one run; the square is the mean over the runs, with its 95 % interval."
+                    "A ring is a flow of one run; the square is the mean over the runs"
+                    @if results.runs > 1 && !all_copies { ", with its 95 % interval" }
+                    "."
                 }
                 (strips(point))
             } @else {
-                h2 { @if all_copies { "Means" } @else { "Means with 95 % intervals" } }
+                h2 { (of_what) }
                 div.panels[!many_panels] {
-                    @for one in &OF_FLOWS { (figure(one, &panels, &flows, caption)) }
-                    @for one in &OF_LINKS { (figure(one, &panels, &links, caption)) }
+                    @for one in drawn(&OF_FLOWS) { (figure(one, &panels, &flows, caption)) }
+                    @for one in drawn(&OF_LINKS) { (figure(one, &panels, &links, caption)) }
                 }
             }
         }
         section {
             h2 { "Table" }
-            (rows_of(["Point", "Flows or link", "Quantity", "Mean", "95 % interval"], rows(results)))
+            @if results.runs > 1 {
+                (rows_of(["Point", "Flows or link", "Quantity", "Mean", "95 % interval"], rows(results)))
+            } @else {
+                (rows_of(
+                    ["Point", "Flows or link", "Quantity", "Value"],
+                    rows(results).map(|[at, id, key, mean, _]| [at, id, key, mean])
+                ))
+            }
         }
         (how(start))
     };
     still("TFRC simulation", STYLE, &main, "")
-}
-
-/// A sentence on what TFRC got beside TCP, over the runs of a point; `None` if it has not both.
-fn share(point: &PointResult) -> Option<String> {
-    let mean_of = |flows: &[FlowSummary], is_one: &dyn Fn(&str) -> bool| {
-        let goodputs: Vec<f64> =
-            flows.iter().filter(|flow| is_one(&flow.kind)).filter_map(|flow| flow.goodput_bps).collect();
-        statistics::mean(&goodputs)
-    };
-    let of_run = |run: &RunOutcome| {
-        let flows = &run.outcome.flows;
-        let tcp = mean_of(flows, &|kind| kind.starts_with("tcp")).filter(|goodput| *goodput > 0.0)?;
-        Some(mean_of(flows, &|kind| kind.starts_with("tfrc"))? / tcp)
-    };
-    let ratios = point.runs.iter().map(of_run).collect::<Option<Vec<f64>>>()?;
-    let Estimate { mean: Some(mean), ci95 } = statistics::estimate(&ratios) else { return None };
-    let half = ci95.filter(|_| !point.notes.contains(&Note::NothingRandom));
-    let half = half.map_or_else(String::new, |half| format!(" ± {}", human::number(half)));
-    Some(format!("A TFRC flow got {}{half} times the goodput of a TCP flow.", human::number(mean)))
 }
 
 /// Curves of one run over its time: goodput, queues and round-trip times.
@@ -168,18 +186,28 @@ fn strips(point: &PointResult) -> Markup {
             kinds.push(&flow.kind);
         }
     }
-    let drawings = OF_FLOWS.iter().filter_map(|metric| Some((metric, strip(metric, point, &kinds)?)));
+    let drawings = drawn(&OF_FLOWS).filter_map(|metric| Some((metric, strip(metric, point, &kinds)?)));
     html! {
         div.panels {
             @for (metric, drawing) in drawings {
                 figure id=(metric.key) {
                     h3 { (metric.title) }
-                    (PreEscaped(drawing.element(metric.title)))
+                    @if is_zero(&drawing) {
+                        p.hint { "0 in every run." }
+                    } @else {
+                        (PreEscaped(drawing.element(metric.title)))
+                    }
                     figcaption { code { (metric.key) } }
                 }
             }
         }
     }
+}
+
+/// True for a drawing of nothing but zeros, whose axis would have an end that means nothing.
+fn is_zero(panel: &plot::Panel) -> bool {
+    let mut points = panel.curves.iter().flat_map(|curve| &curve.points);
+    points.all(|point| point.y == 0.0 && point.half.is_none_or(|half| half == 0.0))
 }
 
 /// The strips of one quantity; `None` if no flow has it.
@@ -218,7 +246,8 @@ fn strip(metric: &Metric, point: &PointResult, kinds: &[&str]) -> Option<plot::P
     all.iter().any(|dots| !dots.is_empty()).then_some(plot::Panel { title: String::new(), x, y, curves })
 }
 
-fn headline(results: &Results) -> String {
+/// The numbers of points and runs.
+fn counts(results: &Results) -> String {
     let (points, runs) = (results.points.len(), results.runs);
     let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let runs = of(tfrc_units::saturating(runs), "run");
@@ -226,6 +255,7 @@ fn headline(results: &Results) -> String {
         Some(shard) => {
             format!("Shard {}/{} of {}: means need all shards.", shard.index, shard.of, of(points, "point"))
         }
+        None if points == 1 => format!("Means over {runs}."),
         None => format!("{}, {runs} each.", of(points, "point")),
     }
 }
@@ -259,6 +289,8 @@ fn panels(results: &Results) -> Vec<Panel<'_>> {
     panels
 }
 
+const NUMBER: fn(f64) -> String = human::number;
+
 fn rows(results: &Results) -> impl Iterator<Item = [String; 5]> + '_ {
     results.points.iter().flat_map(|point| {
         let at: Vec<String> = point.at.iter().map(|(key, value)| format!("{key} = {value}")).collect();
@@ -267,11 +299,14 @@ fn rows(results: &Results) -> impl Iterator<Item = [String; 5]> + '_ {
         let links = point.mean.iter().flat_map(|mean| &mean.links).map(|row| (row, &OF_LINKS[..]));
         let all =
             flows.chain(links).flat_map(|(row, metrics)| metrics.iter().map(move |metric| (row, metric)));
-        all.filter_map(move |(row, metric)| {
-            let Estimate { mean, ci95 } = *row.values.get(metric.key)?;
+        let known = all.filter_map(|(row, metric)| {
+            Some((row.id.as_str(), metric.key, metric.show, *row.values.get(metric.key)?))
+        });
+        let jain = point.mean.as_ref().map(|mean| ("all", "jain_index", NUMBER, mean.jain_index));
+        known.chain(jain).filter_map(move |(id, key, show, Estimate { mean, ci95 })| {
             let none = if point.notes.contains(&Note::NothingRandom) { "nothing random" } else { "–" };
-            let half = ci95.map_or(none.to_owned(), |half| format!("± {}", (metric.show)(half)));
-            Some([at.clone(), row.id.clone(), metric.key.to_owned(), (metric.show)(mean?), half])
+            let half = ci95.map_or(none.to_owned(), |half| format!("± {}", show(half)));
+            Some([at.clone(), id.to_owned(), key.to_owned(), show(mean?), half])
         })
     })
 }
@@ -289,11 +324,15 @@ fn figure(
         @if !drawings.is_empty() {
             figure id=(metric.key) {
                 h3 { (metric.title) }
-                div.panels[panels.len() > 1] {
-                    @for (drawing, left_out) in &drawings {
-                        div {
-                            (PreEscaped(drawing.element(metric.title)))
-                            @if *left_out > 0 { p.hint { "and " (left_out) " more, in the table" } }
+                @if drawings.iter().all(|(drawing, _)| is_zero(drawing)) {
+                    p.hint { "0 at every point." }
+                } @else {
+                    div.panels[panels.len() > 1] {
+                        @for (drawing, left_out) in &drawings {
+                            div {
+                                (PreEscaped(drawing.element(metric.title)))
+                                @if *left_out > 0 { p.hint { "and " (left_out) " more, in the table" } }
+                            }
                         }
                     }
                 }
@@ -441,6 +480,50 @@ mod tests {
         assert!(goodput.contains(">tfrc<") && goodput.contains(">tcp-sack<"), "{goodput}");
         assert!(goodput.contains("class=\"s0\"") && goodput.contains("class=\"s1\""), "{goodput}");
         assert!(!goodput.contains("all runs"));
+    }
+
+    /// A sweep without seeds has the delays that the terminal has, and speaks of no intervals; a
+    /// quantity that is zero everywhere has no axis.
+    #[test]
+    fn single_runs_have_delays_and_no_intervals() {
+        const TEXT: &str = "duration = '4s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
+            [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = 'unlimited'\n\
+            [[flow]]\nname = 'media'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n\
+            [[flow]]\nname = 'file'\nkind = 'cbr'\nrate = '50kbit/s'\nfrom = 'a'\nto = 'b'\nstart = '1s'\ntransfer = '5kB'\n\
+            [[sweep]]\nset = 'link.path.rate'\nvalues = ['1Mbit/s', '2Mbit/s']\n";
+        let document = Document::new("t", TEXT);
+        let results = run_plan(&document, &document.plan().expect("right"), Order::default());
+        let page = page(&Start::new(Role::Sim, "v", "c"), &results, None);
+        let groups = |point: usize| &results.points[point].mean.as_ref().expect("means").groups;
+        let mean = |point, group: usize, key: &str| groups(point)[group].values[key].mean.expect(key);
+        let between = |key, show: fn(f64) -> String| {
+            let (one, two) = (mean(0, 0, key), mean(1, 0, key));
+            format!("{} to {}", show(one.min(two)), show(one.max(two)))
+        };
+        let sentence = format!(
+            "<h1>Over 2 values of link.path.rate, media had a goodput of {}, and a queueing delay of {} (95th percentile).</h1>",
+            between("goodput_bps", human::rate),
+            between("queueing_delay_p95_s", human::time)
+        );
+        assert!(page.contains(&sentence), "{sentence}");
+        assert!(page.contains("2 points, 1 run each.") && !page.contains("95 %") && !page.contains("Mean<"));
+        let of_packets = ["delay_p50_s", "delay_p95_s", "delay_p99_s", "queueing_delay_p50_s"];
+        let of_packets = of_packets.into_iter().chain(["queueing_delay_p95_s", "queueing_delay_p99_s", "jitter_s"]);
+        let of_transfers = ["completion_p50_s", "completion_p95_s", "completion_p99_s"];
+        for (group, key) in of_packets.map(|key| (0, key)).chain(of_transfers.map(|key| (1, key))) {
+            let row = format!("<td>{key}</td><td>{}</td>", human::time(mean(1, group, key)));
+            assert!(page.contains(&row), "{row}");
+        }
+        let part = |id: &str| {
+            let (_, rest) = page.split_once(&format!("<figure id=\"{id}\"")).expect(id);
+            rest.split_once("</figure>").expect("its end").0
+        };
+        for id in ["delay_p95_s", "queueing_delay_p95_s", "jitter_s", "completion_p95_s"] {
+            assert!(part(id).contains("role=\"img\""), "{id}");
+        }
+        for id in ["packet_loss_rate", "drop_rate"] {
+            assert!(part(id).contains("0 at every point.") && !part(id).contains("<svg"), "{id}: {}", part(id));
+        }
     }
 
     #[test]

@@ -3,8 +3,11 @@
 use super::RunRecords;
 use crate::human;
 use crate::record::{Role, Summary};
+use tfrc_world::batch::{GroupOf, PointResult, Results, RunOutcome};
+use tfrc_world::note::Note;
 use tfrc_world::results::FlowSummary;
 use tfrc_world::results::LinkOutcome;
+use tfrc_world::statistics::{self, Estimate};
 
 /// A key figure at the top of the page.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +97,74 @@ fn scenario(s: &Summary, begin: &str) -> String {
         format!("; link {id} was busy for {used} of the time and dropped {dropped} of its packets")
     });
     format!("{begin}{flows}{link}.")
+}
+
+/// Sums up several runs: the goodput of TFRC next to TCP where both are at every point, otherwise
+/// goodput and queueing delay of one entry. `None` for a shard, and where nothing is known.
+pub(super) fn swept(results: &Results) -> Option<String> {
+    let points = results.points.as_slice();
+    let first = points.first().filter(|_| results.shard.is_none())?;
+    let (over, capital) = match (points.len(), first.at.keys().next()) {
+        (1, _) | (_, None) => (String::new(), "A"),
+        (n, Some(key)) if first.at.len() == 1 => (format!("Over {n} values of {key}, "), "a"),
+        (n, _) => (format!("Over {n} points, "), "a"),
+    };
+    let shares = points.iter().map(share).collect::<Option<Vec<(f64, Option<f64>)>>>();
+    if let Some(shares) = shares {
+        let half = match shares.as_slice() {
+            [(_, Some(half))] => format!(" ± {}", human::number(*half)),
+            _ => String::new(),
+        };
+        let times = range(shares.iter().map(|(mean, _)| *mean), human::number);
+        return Some(format!("{over}{capital} TFRC flow got {times}{half} times the goodput of a TCP flow."));
+    }
+    let values = |group: &GroupOf, key: &str| -> Vec<f64> {
+        let of = |point: &PointResult| {
+            point.mean.as_ref()?.groups.iter().find(|row| row.id == group.id)?.values.get(key)?.mean
+        };
+        points.iter().filter_map(of).collect()
+    };
+    let is_tfrc = |group: &&GroupOf| {
+        let flow = first.runs.first().and_then(|run| run.outcome.flows.get(group.first));
+        flow.is_some_and(|flow| flow.kind.starts_with("tfrc"))
+    };
+    let known = || first.groups.iter().filter(|group| !values(group, "goodput_bps").is_empty());
+    let group = known().find(is_tfrc).or_else(|| known().next())?;
+    let goodput = range(values(group, "goodput_bps"), human::rate);
+    let delays = values(group, "queueing_delay_p95_s");
+    let delay = match delays.is_empty() {
+        true => String::new(),
+        false => format!(", and a queueing delay of {} (95th percentile)", range(delays, human::time)),
+    };
+    let who = if group.count > 1 { format!("a flow of {}", group.id) } else { group.id.clone() };
+    Some(format!("{over}{who} had a goodput of {goodput}{delay}."))
+}
+
+/// Values in words: the least and the most.
+fn range(values: impl IntoIterator<Item = f64>, show: fn(f64) -> String) -> String {
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    let (least, most) =
+        values.into_iter().fold(ends, |(least, most), value| (least.min(value), most.max(value)));
+    let (least, most) = (show(least), show(most));
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
+/// The goodput of a TFRC flow over that of a TCP, over the runs of a point: the mean, and half of
+/// its 95 % interval unless the runs are copies. `None` if it has not both.
+fn share(point: &PointResult) -> Option<(f64, Option<f64>)> {
+    let mean_of = |flows: &[FlowSummary], is_one: &dyn Fn(&str) -> bool| {
+        let goodputs: Vec<f64> =
+            flows.iter().filter(|flow| is_one(&flow.kind)).filter_map(|flow| flow.goodput_bps).collect();
+        statistics::mean(&goodputs)
+    };
+    let of_run = |run: &RunOutcome| {
+        let flows = &run.outcome.flows;
+        let tcp = mean_of(flows, &|kind| kind.starts_with("tcp")).filter(|goodput| *goodput > 0.0)?;
+        Some(mean_of(flows, &|kind| kind.starts_with("tfrc"))? / tcp)
+    };
+    let ratios = point.runs.iter().map(of_run).collect::<Option<Vec<f64>>>()?;
+    let Estimate { mean, ci95 } = statistics::estimate(&ratios);
+    Some((mean?, ci95.filter(|_| !point.notes.contains(&Note::NothingRandom))))
 }
 
 fn lost(s: &Summary) -> String {

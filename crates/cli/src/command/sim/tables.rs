@@ -134,9 +134,13 @@ pub(super) fn several(results: &Results) -> String {
     let all_copies = notes.contains(&(Note::NothingRandom, points));
     let mut text = match results.shard {
         None => {
-            let means = if all_copies { "means" } else { "means ± 95 % intervals" };
+            let means = match (results.runs, all_copies) {
+                (0 | 1, _) => "",
+                (_, true) => "; means",
+                (_, false) => "; means ± 95 % intervals",
+            };
             let points = counted(saturating(points), "point");
-            format!("{points}, {} each; {means}\n", counted(results.runs.into(), "run"))
+            format!("{points}, {} each{means}\n", counted(results.runs.into(), "run"))
         }
         Some(shard) => format!("{runs} runs of shard {}/{}; print them with --json\n", shard.index, shard.of),
     };
