@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
+use tfrc_scenario::{Plan, World};
 use tfrc_sim::queue::{Admission, Discipline, QueuedPacket, Taken};
 use tfrc_units::{Instant, Rate};
 use tfrc_world::agent::{Acknowledged, Allowance, Controller, Lost};
@@ -12,16 +13,19 @@ use tfrc_world::custom::Registry;
 /// Python's callables that make controllers or queues, by their names.
 type Makers = Vec<(String, Py<PyAny>)>;
 
+/// Makers of controllers, and of queues.
+pub(crate) type Code = (Makers, Makers);
+
 /// The first exception that a callback raised: the run that it was in ends, and raises it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    pub(crate) fn is_set(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    pub(crate) fn take(&self) -> Option<PyErr> {
+    fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -37,25 +41,70 @@ impl Raised {
     }
 }
 
-/// Controllers and queues of Python's for a simulation; exceptions of theirs go to `raised`.
-pub(crate) fn registry(agents: Makers, queues: Makers, raised: &Raised) -> Registry {
-    let mut registry = Registry::default();
-    for (name, make) in agents {
-        let raised = raised.clone();
-        registry = registry.controller(&name, move || Agent::new(&make, raised.clone()));
-    }
-    for (name, make) in queues {
-        let raised = raised.clone();
-        registry = registry.queue(&name, move |_| Queue::new(&make, raised.clone()));
-    }
-    registry
+/// Controllers and queues of Python's for the runs of a plan.
+pub(crate) struct Custom {
+    pub(crate) registry: Registry,
+    raised: Raised,
 }
 
-/// The bound methods of an object that a callable makes, in the order of their names.
-fn methods<const N: usize>(make: &Py<PyAny>, names: [&str; N], raised: &Raised) -> Option<[Py<PyAny>; N]> {
+impl Custom {
+    /// `None` without any code.
+    pub(crate) fn new((agents, queues): Code) -> Option<Self> {
+        if agents.is_empty() && queues.is_empty() {
+            return None;
+        }
+        let (mut registry, raised) = (Registry::default(), Raised::default());
+        for (name, make) in agents {
+            let (raised, called) = (raised.clone(), format!("controller `{name}`"));
+            registry = registry.controller(&name, move || Agent::new(&make, &called, raised.clone()));
+        }
+        for (name, make) in queues {
+            let (raised, called) = (raised.clone(), format!("queue `{name}`"));
+            registry = registry.queue(&name, move |_| Queue::new(&make, &called, raised.clone()));
+        }
+        Some(Self { registry, raised })
+    }
+
+    /// The world for which a scenario is planned with this code.
+    pub(crate) const fn world(custom: Option<&Self>) -> World {
+        if custom.is_some() { World::Extended } else { World::Simulated }
+    }
+
+    /// Refuses a plan that names code which is not here.
+    pub(crate) fn check(&self, plan: &Plan) -> PyResult<()> {
+        let checked = plan.points.iter().try_for_each(|point| self.registry.check(&point.scenario));
+        checked.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// True once a callback has raised an exception.
+    pub(crate) fn has_raised(&self) -> bool {
+        self.raised.is_set()
+    }
+
+    /// Raises the exception of a callback.
+    pub(crate) fn raise(&self) -> PyResult<()> {
+        self.raised.take().map_or(Ok(()), Err)
+    }
+}
+
+/// The bound methods of an object that a callable makes, in the order of their names; `called` is
+/// the object's name in the scenario.
+fn methods<const N: usize>(
+    make: &Py<PyAny>,
+    called: &str,
+    names: [&str; N],
+    raised: &Raised,
+) -> Option<[Py<PyAny>; N]> {
     let found = Python::attach(|py| -> PyResult<Vec<Py<PyAny>>> {
         let object = make.bind(py).call0()?;
-        names.iter().map(|name| Ok(object.getattr(*name)?.unbind())).collect()
+        let method = |name: &&str| {
+            let missing = || {
+                let all = names.join(", ");
+                PyAttributeError::new_err(format!("the {called} has no `{name}`: its methods are {all}"))
+            };
+            object.getattr_opt(*name)?.map(Bound::unbind).ok_or_else(missing)
+        };
+        names.iter().map(method).collect()
     });
     raised.value(found)?.try_into().ok()
 }
@@ -68,9 +117,9 @@ struct Agent {
 }
 
 impl Agent {
-    fn new(make: &Py<PyAny>, raised: Raised) -> Self {
+    fn new(make: &Py<PyAny>, called: &str, raised: Raised) -> Self {
         let names = ["start", "on_ack", "on_loss", "on_timeout", "window"];
-        Self { methods: methods(make, names, &raised), raised }
+        Self { methods: methods(make, called, names, &raised), raised }
     }
 
     fn call<R>(&mut self, method: usize, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>) -> Option<R> {
@@ -138,8 +187,8 @@ enum Answer {
 }
 
 impl Queue {
-    fn new(make: &Py<PyAny>, raised: Raised) -> Self {
-        Self { methods: methods(make, ["enqueue", "dequeue"], &raised), raised }
+    fn new(make: &Py<PyAny>, called: &str, raised: Raised) -> Self {
+        Self { methods: methods(make, called, ["enqueue", "dequeue"], &raised), raised }
     }
 }
 

@@ -10,20 +10,19 @@ use pyo3::prelude::*;
 use tfrc_report::document::{self, Several, Single};
 use tfrc_report::series;
 use tfrc_scenario::library::{BuiltIn, LibraryError, Opened};
-use tfrc_scenario::{Plan, Point, Scenario, World};
+use tfrc_scenario::{Plan, Point, Scenario, ScenarioError, World};
 use tfrc_sim::Seed;
 use tfrc_units::{Duration, saturating};
 use tfrc_world::batch::{self, Order, PlannedRun, Results, RunOutcome, Shard, seed_of};
 use tfrc_world::cache::{self, Cache};
-use tfrc_world::custom::Registry;
 use tfrc_world::printed::{self, Unit};
 use tfrc_world::results::Interval;
 use tfrc_world::statistics;
 use tfrc_world::watch::{Look, Watch};
 use tfrc_world::{Outcome, Run, quantities as lab};
 
-use crate::custom::{Raised, registry};
-use crate::failure::{ScenarioError, raised};
+use crate::custom::{Code, Custom};
+use crate::failure::{self, raised};
 use crate::quantities::duration;
 use crate::table::{Axis, Rows, Table};
 use crate::waiting::while_waiting;
@@ -58,12 +57,11 @@ pub(crate) fn scenarios() -> Vec<(&'static str, String, &'static str)> {
 /// Runs a scenario. `kind` says what `written` is: `"name"` (a file, or a scenario of the program),
 /// `"text"` (TOML) or `"json"` (a table of TOML as JSON). `changes` are assignments `key=value`.
 /// `jobs` is the number of threads, 0 for one on each processor. `interval_s` asks for time series.
-/// `progress` is called with the virtual time done and that of all runs, in seconds. `agents` and
-/// `queues` make controllers and queues, by their names in the scenario.
+/// `progress` is called with the virtual time done and that of all runs, in seconds. `code` makes
+/// controllers and queues, by their names in the scenario.
 #[pyfunction]
 #[pyo3(signature = (
-    kind, written, changes, seed, runs, jobs, interval_s, progress,
-    agents=Vec::new(), queues=Vec::new(),
+    kind, written, changes, seed, runs, jobs, interval_s, progress, code=(Vec::new(), Vec::new()),
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's half has the defaults")]
 pub(crate) fn simulate(
@@ -76,23 +74,15 @@ pub(crate) fn simulate(
     jobs: usize,
     interval_s: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
-    agents: Vec<(String, Py<PyAny>)>,
-    queues: Vec<(String, Py<PyAny>)>,
+    code: Code,
 ) -> PyResult<NativeSimulation> {
-    let raised = Raised::default();
-    let own = (!agents.is_empty() || !queues.is_empty()).then(|| registry(agents, queues, &raised));
-    let world = if own.is_some() { World::Extended } else { World::Simulated };
-    let (opened, plan) = planned_for(py, kind, written, changes, world)?;
-    if let Some(own) = &own {
-        let checked = plan.points.iter().try_for_each(|point| own.check(&point.scenario));
-        checked.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    }
+    let custom = Custom::new(code);
+    let (opened, plan) = planned(py, kind, written, changes, custom.as_ref())?;
     let interval = interval_of(interval_s)?;
     // Python has one lock: several threads would wait for it.
-    let jobs = if own.is_some() { 1 } else { jobs };
+    let jobs = if custom.is_some() { 1 } else { jobs };
     let order = Order { seed, runs, jobs, shard: Shard::WHOLE };
-    let own = own.as_ref().map(|own| (own, &raised));
-    let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref(), own)?;
+    let (results, parts) = run(py, &opened, &plan, order, interval, progress.as_ref(), custom.as_ref())?;
     let flows = flow_table(&plan, &results).into();
     let links = link_table(&plan, &results).into();
     let text = text(&plan, order, results);
@@ -107,9 +97,17 @@ fn interval_of(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     }
 }
 
-/// Opens a scenario, changes it and plans its runs.
-fn planned(py: Python<'_>, kind: &str, written: &str, changes: Vec<String>) -> PyResult<(Opened, Plan)> {
-    planned_for(py, kind, written, changes, World::Simulated)
+/// Opens a scenario, changes it and plans its runs, which may have code of Python's.
+fn planned(
+    py: Python<'_>,
+    kind: &str,
+    written: &str,
+    changes: Vec<String>,
+    custom: Option<&Custom>,
+) -> PyResult<(Opened, Plan)> {
+    let (opened, plan) = planned_for(py, kind, written, changes, Custom::world(custom))?;
+    custom.map_or(Ok(()), |custom| custom.check(&plan))?;
+    Ok((opened, plan))
 }
 
 /// Opens a scenario and plans its runs for a world.
@@ -120,7 +118,7 @@ pub(crate) fn planned_for(
     changes: Vec<String>,
     world: World,
 ) -> PyResult<(Opened, Plan)> {
-    let refused = |error: LibraryError| raised::<ScenarioError>(py, &error);
+    let refused = |error: LibraryError| raised::<failure::ScenarioError>(py, &error);
     let mut opened = match kind {
         "name" => Opened::new(Path::new(written)).map_err(refused)?,
         "text" => Opened::from_text("scenario", written),
@@ -130,9 +128,21 @@ pub(crate) fn planned_for(
     for assignment in changes {
         opened.document.set(assignment);
     }
-    let plan = opened.document.plan_for(world).map_err(|error| refused(error.into()))?;
+    let plan = opened.document.plan_for(world).map_err(|mut error| {
+        if let ScenarioError::Invalid(wrong) = &mut error
+            && world == World::Simulated
+            && opened.document.plan_for(World::Extended).is_ok()
+        {
+            wrong.hint = Some(CODE_HINT.to_owned());
+        }
+        refused(error.into())
+    })?;
     Ok((opened, plan))
 }
+
+/// Advice for a scenario that is right but for code of Python's that was not given.
+const CODE_HINT: &str = "name its classes: agents={\"NAME\": CLASS} or queues={\"NAME\": CLASS} of simulate or sweep \
+                         (docs/guides/custom-algorithms.md)";
 
 /// The keys of the quantities in tables of flows and of links.
 #[pyfunction]
@@ -152,14 +162,15 @@ pub(crate) fn points(
     kind: &str,
     written: &str,
     changes: Vec<String>,
+    code: Code,
 ) -> PyResult<(Vec<Labels>, Vec<Vec<String>>)> {
-    let (_, plan) = planned(py, kind, written, changes)?;
+    let (_, plan) = planned(py, kind, written, changes, Custom::new(code).as_ref())?;
     let entries = plan.points.iter().map(|point| groups(point).map(str::to_owned).collect()).collect();
     Ok((plan.points.into_iter().map(|point| point.at).collect(), entries))
 }
 
 /// The keys of the first `runs` runs of a scenario without sweeps, by all that determines what each
-/// does: the program keeps it under the same.
+/// does, but for code of Python's: the program keeps it under the same.
 #[pyfunction]
 pub(crate) fn keys(
     py: Python<'_>,
@@ -168,8 +179,9 @@ pub(crate) fn keys(
     changes: Vec<String>,
     seed: Option<u64>,
     runs: u32,
+    code: Code,
 ) -> PyResult<Vec<String>> {
-    let (_, plan) = planned(py, kind, written, changes)?;
+    let (_, plan) = planned(py, kind, written, changes, Custom::new(code).as_ref())?;
     let Some(point) = plan.points.first() else { return Ok(Vec::new()) };
     let (identity, seed) = (cache::identity(&point.scenario), seed.unwrap_or(point.scenario.seed.0));
     Ok((1..=runs).map(|run| cache::key(&identity, Seed(seed_of(seed, run)))).collect())
@@ -205,6 +217,7 @@ impl RunCache {
 /// with `seed`, or with the scenario's own. Returns it as it stands in the document of several
 /// runs; with `interval_s` a second line has its time series.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "a task of Python's half has them in one")]
 pub(crate) fn run_one(
     py: Python<'_>,
     kind: &str,
@@ -213,8 +226,10 @@ pub(crate) fn run_one(
     seed: Option<u64>,
     run: u32,
     interval_s: Option<f64>,
+    code: Code,
 ) -> PyResult<String> {
-    let (_, plan) = planned(py, kind, written, changes)?;
+    let custom = Custom::new(code);
+    let (_, plan) = planned(py, kind, written, changes, custom.as_ref())?;
     let [point] = plan.points.as_slice() else {
         return Err(PyValueError::new_err("a run is of one point, and this scenario has sweeps"));
     };
@@ -222,13 +237,16 @@ pub(crate) fn run_one(
     scenario.seed = Seed(seed_of(seed.unwrap_or(scenario.seed.0), run));
     let interval = interval_of(interval_s)?;
     let mut series: Vec<Interval> = Vec::new();
-    let outcome = py.detach(|| match interval {
-        None => Some(tfrc_world::run(&scenario)),
-        Some(interval) => {
+    let outcome = py.detach(|| {
+        let stops = || custom.as_ref().is_some_and(Custom::has_raised);
+        let mut go = with_code(Run::of(&scenario).until(&stops), custom.as_ref());
+        if let Some(interval) = interval {
             let look = |look: Look| series.extend(look.flows.into_iter().chain(look.links));
-            Run::of(&scenario).watch(Watch::all(interval, look)).outcome()
+            go = go.watch(Watch::all(interval, look));
         }
+        go.outcome()
     });
+    custom.as_ref().map_or(Ok(()), Custom::raise)?;
     let outcome = outcome.unwrap_or_else(|| unreachable!("nobody stops it"));
     let outcome = serde_json::json!(RunOutcome { run, outcome });
     Ok(match interval {
@@ -237,9 +255,20 @@ pub(crate) fn run_one(
     })
 }
 
+/// A run with the code of Python's, against which its plan was checked.
+fn with_code<'r>(run: Run<'r>, custom: Option<&'r Custom>) -> Run<'r> {
+    match custom {
+        None => run,
+        Some(custom) => {
+            run.own(&custom.registry).unwrap_or_else(|error| unreachable!("checked before: {error}"))
+        }
+    }
+}
+
 /// Puts runs together that were done one by one: the results of `simulate` for a scenario with
 /// sweeps. `done` has the runs of each point in turn, as `run_one` returns them.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's half has the defaults")]
 pub(crate) fn assemble(
     py: Python<'_>,
     kind: &str,
@@ -248,8 +277,9 @@ pub(crate) fn assemble(
     seed: Option<u64>,
     runs: u32,
     done: Vec<String>,
+    code: Code,
 ) -> PyResult<NativeSimulation> {
-    let (opened, plan) = planned(py, kind, written, changes)?;
+    let (opened, plan) = planned(py, kind, written, changes, Custom::new(code).as_ref())?;
     let total = saturating::<u32>(plan.points.len()).saturating_mul(runs);
     // A shard behind the last run: the frame of the document, without any run.
     let none = Shard { index: total.saturating_add(1), of: total.saturating_add(1) };
@@ -309,7 +339,7 @@ fn run(
     order: Order,
     interval: Option<Duration>,
     progress: Option<&Bound<'_, PyAny>>,
-    own: Option<(&Registry, &Raised)>,
+    custom: Option<&Custom>,
 ) -> PyResult<(Results, Vec<RecordBatch>)> {
     let done = AtomicU64::new(0);
     let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
@@ -327,11 +357,9 @@ fn run(
                 done.fetch_add(time.as_nanos(), Ordering::Relaxed);
             };
             let mut go = || {
-                let stops = || stop.load(Ordering::Relaxed) || own.is_some_and(|(_, raised)| raised.is_set());
+                let stops = || stop.load(Ordering::Relaxed) || custom.is_some_and(Custom::has_raised);
                 let mut go = Run::of(scenario).watch(Watch::time(step, passed)).until(&stops);
-                if let Some((own, _)) = own {
-                    go = go.own(own).unwrap_or_else(|error| unreachable!("checked before: {error}"));
-                }
+                go = with_code(go, custom);
                 if let Some(interval) = interval {
                     go = go.watch(Watch::all(interval, |look| {
                         look.flows
@@ -342,7 +370,7 @@ fn run(
                 }
                 go.outcome()
             };
-            let outcome = match own {
+            let outcome = match custom {
                 None => go(),
                 // The thread keeps its state of Python's from call to call.
                 Some(_) => Python::attach(|py| py.detach(go)),
@@ -357,9 +385,7 @@ fn run(
         };
         batch::run_plan_with(&opened.document, plan, order, one, next).map(|results| (results, parts))
     })?;
-    if let Some(error) = own.and_then(|(_, raised)| raised.take()) {
-        return Err(error);
-    }
+    custom.map_or(Ok(()), Custom::raise)?;
     outcome.map_err(|Stopped| PyValueError::new_err("the run was stopped"))
 }
 

@@ -1,6 +1,10 @@
 """Congestion controls and queues written in Python."""
 
+import sys
+
+import cloudpickle
 import pytest
+from distributed import Client, LocalCluster
 
 import tfrc
 
@@ -70,6 +74,11 @@ class Tail:
 
     def dequeue(self, now):
         return self.packets.pop(0) if self.packets else None
+
+
+def cluster(folder):
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    return LocalCluster(host="127.0.0.1", local_directory=str(folder), **options)
 
 
 def scenario(queue, *flows):
@@ -150,8 +159,10 @@ def test_an_exception_ends_the_simulation():
 
     with pytest.raises(RuntimeError, match="a mistake of mine"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"aimd": Broken})
-    with pytest.raises(AttributeError, match="start"):
+    with pytest.raises(AttributeError, match="the controller `aimd` has no `start`: its methods are start, on_ack,"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"aimd": Tail})
+    with pytest.raises(AttributeError, match="the queue `q` has no `enqueue`"):
+        tfrc.simulate(scenario("{ custom = 'q' }", CUBIC), queues={"q": Aimd})
     with pytest.raises(ValueError, match="drop, mark or send"):
         wrong = type("Wrong", (Tail,), {"dequeue": lambda self, now: (0, "keep")})
         tfrc.simulate(scenario("{ custom = 'w' }", CUBIC), queues={"w": wrong})
@@ -180,6 +191,53 @@ def test_a_queue_that_returns_what_it_does_not_have(answer):
 def test_names_that_are_not_there():
     with pytest.raises(ValueError, match="no controller `aimd`: registered are reno"):
         tfrc.simulate(scenario("'20p'", MINE), agents={"reno": Aimd})
-    with pytest.raises(tfrc.ScenarioError, match="in a program of yours") as raised:
-        tfrc.simulate(scenario("'20p'", MINE))
-    assert "custom-algorithms.md" in raised.value.help
+    for run in (tfrc.simulate, lambda text: tfrc.sweep(text, {"link.line.delay": ["5ms"]}, cache=None)):
+        with pytest.raises(tfrc.ScenarioError, match="in a program of yours") as raised:
+            run(scenario("'20p'", MINE))
+        assert "agents=" in raised.value.help and "custom-algorithms.md" in raised.value.help
+
+
+def test_a_sweep_has_controllers_and_queues_of_its_own(tmp_path):
+    # As the guide says of a module that workers cannot import.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    text = scenario("{ custom = 'tail' }", MINE, CUBIC)
+    code = {"agents": {"aimd": Aimd}, "queues": {"tail": Tail}}
+    short = {"duration": "6s", "warmup": "1s"}
+    delays, runs = ["5ms", "20ms"], 2
+    axis = {"set": "link.line.delay", "values": delays}
+    alone = tfrc.simulate(text, set={**short, "sweep": [axis]}, runs=runs, **code)
+
+    def swept(**more):
+        axes = {"link.line.delay": delays}
+        return tfrc.sweep(text, axes, runs, set=short, cache=tmp_path / "cache", **code, **more)
+
+    assert swept(jobs=1).to_json() == alone.to_json() == swept(jobs=2).to_json()
+    with cluster(tmp_path) as workers, Client(workers) as client:
+        there = swept(client=client)
+        assert there.to_json() == alone.to_json()
+
+        # The code of the second sweep is what its workers run, under the name of the first.
+        class Halved(Aimd):
+            def window(self, now):
+                return self.packets / 2
+
+        code["agents"] = {"aimd": Halved}
+        assert swept(client=client).to_json() != alone.to_json()
+    assert there.axes == {"link.line.delay": "s"} and not (tmp_path / "cache").exists()
+
+
+def test_mistakes_of_own_code_show_in_a_sweep(tmp_path):
+    class Broken(Aimd):
+        def on_ack(self, *_):
+            raise RuntimeError("a mistake of mine")
+
+    def swept(**code):
+        return tfrc.sweep(scenario("'20p'", MINE), {"link.line.delay": ["5ms", "20ms"]}, jobs=1, **code)
+
+    with pytest.raises(RuntimeError, match="a mistake of mine"):
+        swept(agents={"aimd": Broken})
+    with pytest.raises(ValueError, match="no controller `aimd`: registered are reno"):
+        swept(agents={"reno": Aimd})
+    with (tmp_path / "log").open("w") as log:
+        with pytest.raises(TypeError, match="travel to the workers.*open files"):
+            swept(agents={"aimd": lambda: log and Aimd()})

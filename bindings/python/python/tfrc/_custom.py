@@ -1,8 +1,9 @@
-"""The form of custom congestion controls and queues, for `simulate`."""
+"""The form of custom congestion controls and queues, for `simulate` and `sweep`."""
 
 from __future__ import annotations
 
-from typing import Optional, Protocol, Union
+from collections.abc import Mapping
+from typing import Callable, Optional, Protocol, Union
 
 
 class Controller(Protocol):
@@ -47,3 +48,14 @@ class Queue(Protocol):
         or "drop". After a drop it is asked again. None leaves the line idle until the next packet
         arrives."""
         ...
+
+
+Agents = Optional[Mapping[str, Callable[[], Controller]]]
+Queues = Optional[Mapping[str, Callable[[], Queue]]]
+# Makers of controllers and of queues by their names, as the native module takes them.
+Code = tuple[list[tuple[str, Callable[[], Controller]]], list[tuple[str, Callable[[], Queue]]]]
+
+
+def code(agents: Agents, queues: Queues) -> Code:
+    """Controllers and queues of a call as the native module takes them."""
+    return list((agents or {}).items()), list((queues or {}).items())

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from ._custom import Controller, Queue
+from ._custom import Code
 
 __version__: str
 
@@ -270,15 +270,14 @@ def simulate(
     jobs: int,
     interval_s: Optional[float],
     progress: _Tell,
-    agents: list[tuple[str, Callable[[], Controller]]] = ...,
-    queues: list[tuple[str, Callable[[], Queue]]] = ...,
+    code: Code = ...,
 ) -> NativeSimulation: ...
 def quantities() -> dict[str, list[str]]: ...
 def points(
-    kind: str, written: str, changes: list[str]
+    kind: str, written: str, changes: list[str], code: Code
 ) -> tuple[list[list[tuple[str, str]]], list[list[str]]]: ...
 def keys(
-    kind: str, written: str, changes: list[str], seed: Optional[int], runs: int
+    kind: str, written: str, changes: list[str], seed: Optional[int], runs: int, code: Code
 ) -> list[str]: ...
 
 @final
@@ -301,6 +300,7 @@ def run_one(
     seed: Optional[int],
     run: int,
     interval_s: Optional[float],
+    code: Code,
 ) -> str: ...
 def axes_of_points(points: list[list[tuple[str, str]]]) -> list[tuple[str, Optional[str]]]: ...
 def colour_of(kind: str) -> str: ...
@@ -313,5 +313,6 @@ def assemble(
     seed: Optional[int],
     runs: int,
     done: list[str],
+    code: Code,
 ) -> NativeSimulation: ...
 def user_cache() -> Optional[str]: ...

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
-from ._custom import Controller, Queue
+from ._custom import Agents, Queues, code
 from ._progress import Progress, bar
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def simulate(
     jobs: int = 0,
     interval: Optional[float] = 1.0,
     progress: Progress = "auto",
-    agents: Optional[Mapping[str, Callable[[], Controller]]] = None,
-    queues: Optional[Mapping[str, Callable[[], Queue]]] = None,
+    agents: Agents = None,
+    queues: Queues = None,
 ) -> Simulation:
     """Runs a scenario in virtual time, all points of its sweeps with all runs.
 
@@ -130,8 +130,7 @@ def simulate(
             jobs,
             interval,
             report,
-            list((agents or {}).items()),
-            list((queues or {}).items()),
+            code(agents, queues),
         )
     return Simulation(native.flows, native.links, native.series, dict(native.axes), native.text)
 

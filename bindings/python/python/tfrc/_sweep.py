@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import pickle
+import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from . import _native
+from ._custom import Agents, Code, Queues, code
 from ._progress import Progress, bar
 from ._simulation import Scenario, Simulation, assignment, source, written
 
@@ -38,6 +42,8 @@ class _Task:
     seed: Optional[int]
     run: int
     interval: Optional[float]
+    # Controllers and queues of Python's, pickled; None without any.
+    code: Optional[bytes]
     key: str
 
 
@@ -54,19 +60,25 @@ def sweep(
     cache: Union[Folder, Literal["auto"], None] = "auto",
     out: Optional[Folder] = None,
     progress: Progress = "auto",
+    agents: Agents = None,
+    queues: Queues = None,
 ) -> Simulation:
     """Runs a scenario at each point of a grid, `runs` times each.
 
     `axes` has the values of each path, such as `{"link.bottleneck.rate": ["1Mbit/s", "2Mbit/s"]}`;
     the last axis changes fastest. In the tables an axis is a column of numbers in its SI unit where
     all of its values are quantities of one unit, and of words otherwise. `interval` asks for time
-    series, in seconds; None is for none. Runs with time series are not kept in the cache. `client` is that of a Dask cluster: each run is a task keyed by its
-    content, and the runs of a lost worker are done again by others. Without it joblib runs them here,
-    on `jobs` threads, 0 for one on each processor. It needs `tfrc[dask]`.
+    series, in seconds; None is for none. `client` is that of a Dask cluster: each run is a task
+    keyed by its content, and the runs of a lost worker are done again by others. Without it joblib
+    runs them here, on `jobs` threads, 0 for one on each processor. It needs `tfrc[dask]`.
+
+    `agents` and `queues` have congestion controls and queues of your own, as for `simulate`. They
+    travel to the workers by cloudpickle; without a client joblib's runs are processes then.
 
     Runs that were done before come from the folder `cache`, the one of `tfrc sim --cache`; "auto" is
-    the user's, None none. The client alone reads and writes it. With `out` the figures of flows and links
-    are written there as `flows.parquet` and `links.parquet`, run by run as they are done.
+    the user's, None none. The client alone reads and writes it. Runs with time series, or with
+    `agents` or `queues`, are not kept there. With `out` the figures of flows and links are written
+    there as `flows.parquet` and `links.parquet`, run by run as they are done.
 
     The results are those of the program for the scenario with these sweeps, byte for byte.
     """
@@ -74,19 +86,20 @@ def sweep(
         raise ValueError("a sweep has an axis, and runs at each point")
     kind, text = source(scenario, absolute=True)
     changes = [assignment(path, value) for path, value in (set or {}).items()]
-    own, _ = _native.points(kind, text, changes)
+    makers = code(agents, queues)
+    own, _ = _native.points(kind, text, changes, makers)
     if len(own) != 1 or own[0]:
         raise ValueError("the scenario has sweeps of its own: give them as axes")
     whole = [*changes, _sweep_assignment(axes)]
     # Finds mistakes of all points before anything runs.
-    points, groups = _native.points(kind, text, whole)
-    tasks = list(_tasks(kind, text, changes, axes, seed, runs, interval))
+    points, groups = _native.points(kind, text, whole, makers)
+    tasks = list(_tasks(kind, text, changes, axes, seed, runs, interval, makers))
     done = [""] * len(tasks)
     places: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         places.setdefault(task.key, []).append(place)
-    # The cache has outcomes without their course.
-    store = _Store(_folder(cache) if interval is None else None)
+    # The cache has outcomes without their course, of the simulator's own code.
+    store = _Store(_folder(cache) if interval is None and tasks[0].code is None else None)
     with closing(_Parquet(out, points, groups, runs)) as parquet:
 
         def keep(key: str, outcome: str) -> None:
@@ -108,7 +121,7 @@ def sweep(
                 count += 1
                 if report is not None:
                     report(count, len(places))
-    native = _native.assemble(kind, text, whole, seed, runs, done)
+    native = _native.assemble(kind, text, whole, seed, runs, done, makers)
     return Simulation(native.flows, native.links, native.series, dict(native.axes), native.text)
 
 
@@ -126,27 +139,50 @@ def _tasks(
     seed: Optional[int],
     runs: int,
     interval: Optional[float],
+    makers: Code,
 ) -> Iterator[_Task]:
     """The runs of each point in turn."""
+    pickled = _pickled(makers) if any(makers) else None
+    # A worker may have a result of the same key, from code that was changed since.
+    mark = "" if pickled is None else f"-{uuid.uuid4().hex}"
     for values in itertools.product(*axes.values()):
         here = [*changes, *(f"{path}={written(value)}" for path, value in zip(axes, values))]
-        for run, key in enumerate(_native.keys(kind, text, here, seed, runs), 1):
+        for run, key in enumerate(_native.keys(kind, text, here, seed, runs, makers), 1):
             if interval is not None:
                 key = f"{key}-{interval!r}s"
-            yield _Task(kind, text, tuple(here), seed, run, interval, key)
+            yield _Task(kind, text, tuple(here), seed, run, interval, pickled, key + mark)
+
+
+def _pickled(makers: Code) -> bytes:
+    import cloudpickle
+
+    try:
+        pickled: bytes = cloudpickle.dumps(makers)
+    except Exception as error:
+        help = "open files, sockets and locks in its methods, not before"
+        raise TypeError(f"agents and queues have to travel to the workers: {error}; {help}") from error
+    return pickled
+
+
+@lru_cache(maxsize=4)
+def _unpickled(pickled: bytes) -> Code:
+    makers: Code = pickle.loads(pickled)
+    return makers
 
 
 def _run(task: _Task) -> tuple[str, str]:
-    changes = list(task.changes)
-    outcome = _native.run_one(task.kind, task.written, changes, task.seed, task.run, task.interval)
+    changes, makers = list(task.changes), code(None, None) if task.code is None else _unpickled(task.code)
+    outcome = _native.run_one(task.kind, task.written, changes, task.seed, task.run, task.interval, makers)
     return task.key, outcome
 
 
 def _here(tasks: list[_Task], jobs: int) -> Iterable[tuple[str, str]]:
-    """Done on this machine; a run leaves Python's lock alone, so that threads are enough."""
+    """Done on this machine; a run of the simulator's own code leaves Python's lock alone, so that
+    threads are enough for it."""
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=jobs or -1, prefer="threads", return_as="generator_unordered")
+    kind = "threads" if all(task.code is None for task in tasks) else "processes"
+    parallel = Parallel(n_jobs=jobs or -1, prefer=kind, return_as="generator_unordered")
     outcomes: Iterable[tuple[str, str]] = parallel(delayed(_run)(task) for task in tasks)
     return outcomes
 
