@@ -216,7 +216,25 @@ fn metrics_are_those_of_the_connections() {
     ] {
         assert!(page.lines().any(|other| other == line), "{line} is not in\n{page}");
     }
-    judged_by_promtool(page);
+    judged_by_promtool(&["check", "metrics"], page);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/prometheus");
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(&path).expect("a file");
+    let (rules, tests) = (read(folder.join("tfrc-recv.rules.yml")), read(folder.join("tfrc-recv.test.yml")));
+    // Alerts are on metrics that there are, and the guide and the test of the rules have each.
+    let named = rules.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    for name in named.filter(|word| word.starts_with("tfrc_")) {
+        assert!(page.contains(&format!("# HELP {name} ")), "no metric {name}");
+    }
+    let guide = read(folder.join("../../docs/guides/operate.md"));
+    let alerts: Vec<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() >= 6, "{alerts:?}");
+    for alert in alerts {
+        assert!(guide.contains(&format!("| `{alert}` |")), "{alert} is not in the guide");
+        assert!(tests.contains(&format!("alertname: {alert}\n")), "{alert} is not tested");
+    }
+    let file = |name: &str| folder.join(name).to_str().expect("text").to_owned();
+    judged_by_promtool(&["check", "config", &file("scrape.yml")], "");
+    judged_by_promtool(&["test", "rules", &file("tfrc-recv.test.yml")], "");
     assert!(get(&metrics, "/healthz").ends_with("\r\n\r\nok\n"));
     receiver.signal("TERM");
     receiver.succeed();
@@ -248,7 +266,7 @@ fn an_open_connection_is_measured() {
         let begin = format!("tfrc_recv_connection_{name}{{connection=\"1\",peer=\"127.0.0.1:");
         assert!(page.lines().any(|line| line.starts_with(&begin)), "{begin} is not in\n{page}");
     }
-    judged_by_promtool(page.split_once("\r\n\r\n").expect("a head and a page").1);
+    judged_by_promtool(&["check", "metrics"], page.split_once("\r\n\r\n").expect("a head and a page").1);
     sender.signal("INT");
     sender.succeed();
     receiver.wait_for("connection 1 from");
@@ -259,9 +277,9 @@ fn an_open_connection_is_measured() {
 
 /// `promtool` of the Debian package `prometheus`, where it is installed.
 #[expect(clippy::disallowed_macros, reason = "a check that cannot run says so")]
-fn judged_by_promtool(page: &str) {
+fn judged_by_promtool(arguments: &[&str], page: &str) {
     let mut command = Command::new("promtool");
-    command.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut promtool = match command.spawn() {
         Ok(promtool) => promtool,
         Err(error) => {
@@ -271,8 +289,8 @@ fn judged_by_promtool(page: &str) {
     };
     promtool.stdin.take().expect("piped").write_all(page.as_bytes()).expect("read");
     let answer = promtool.wait_with_output().expect("it ends");
-    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
-    assert!(answer.stderr.is_empty(), "{}", String::from_utf8_lossy(&answer.stderr));
+    let words = [answer.stdout, answer.stderr].map(|words| String::from_utf8_lossy(&words).into_owned());
+    assert!(answer.status.success() && words[1].is_empty(), "{arguments:?}: {}", words.concat());
 }
 
 /// The port of a receiver that is about to end is waited for.
