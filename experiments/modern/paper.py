@@ -18,8 +18,8 @@ KERNEL = Paper(
     "nothing published: the kernel's TCP, recorded in emulated.csv",
     holds="TFRC's rate is within a factor of two of the kernel's Reno and CUBIC where queues are RED, CoDel or "
     "of one product and windows are middling.",
-    fails="Next to CUBIC over 200 ms it has a fifth to a half, and next to BBR through small buffers a "
-    "hundredth to a half.",
+    fails="Next to CUBIC over 200 ms it has an eighth to a half, behind four products less than a half, and next "
+    "to BBR through RED, CoDel and small buffers half at most.",
 )
 
 # A map takes hours; of the kernel's experiments the settings are Linux's in both profiles.
