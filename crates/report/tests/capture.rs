@@ -40,3 +40,27 @@ fn every_flow_can_be_captured() {
     let acknowledged = of(11).map(|packet| number(packet, 8)).max().expect("acknowledgements");
     assert!(acknowledged > 100_000 && sent.abs_diff(acknowledged) < 200_000, "{sent} {acknowledged}");
 }
+
+#[test]
+fn both_ends_of_a_transfer_close() {
+    let tcp = "[[flow]]\nkind = 'tcp'\nfrom = 'left'\nto = 'right'\ntransfer = '100kB'\n";
+    let text = Scenario::parse("test.toml", &format!("{LINK}{tcp}")).expect("right");
+    let mut packets = Vec::new();
+    let mut capture = Capture::new(&text, |packet| packets.push(packet));
+    Run::of(&text).copy(|copy| capture.add(copy)).outcome();
+    drop(capture);
+    let number = |packet: &Captured, at: usize| {
+        u32::from_be_bytes(packet.bytes[20 + at..24 + at].try_into().expect("four bytes"))
+    };
+    let fins = |net: u8| {
+        let of = packets.iter().filter(move |packet| packet.bytes[12] == net);
+        of.filter(|packet| packet.bytes[33] & 1 == 1).collect::<Vec<_>>()
+    };
+    // The last segment of 100 kB, lost and sent again at most, and one answer, which acknowledges its FIN.
+    let (last, answers) = (fins(10), fins(11));
+    let payload = |packet: &Captured| packet.length - 20 - 4 * u32::from(packet.bytes[32] >> 4);
+    let ends: Vec<u32> = last.iter().map(|packet| number(packet, 4) + payload(packet)).collect();
+    assert!(!ends.is_empty() && ends.iter().all(|end| *end == 100_001), "{ends:?}");
+    let [answer] = answers[..] else { panic!("{} answers", answers.len()) };
+    assert_eq!((number(answer, 4), number(answer, 8)), (1, 100_002));
+}
