@@ -55,7 +55,8 @@ pub struct LinkArgs {
 impl LinkArgs {
     /// The settings of the link in place of a scenario that are given: their keys and values.
     pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all = [("rate", &self.rate), ("delay", &self.delay), ("loss", &self.loss), ("queue", &self.queue)];
+        let all =
+            [("rate", &self.rate), ("delay", &self.delay), ("loss", &self.loss), ("queue", &self.queue)];
         all.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
     }
 }

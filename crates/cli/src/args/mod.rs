@@ -272,13 +272,7 @@ mod tests {
         for bad in ["", "net.toml", "net.toml --listen 127.0.0.1 --to [::1]:9001"] {
             assert!(read::<LinkArgs>(bad).is_err(), "{bad}");
         }
-        for bad in [
-            "",
-            "--loss 1%",
-            "--rate 2furlongs",
-            "--rate 1M --loss 2%x",
-            "--rate 1M --loss 1",
-        ] {
+        for bad in ["", "--loss 1%", "--rate 2furlongs", "--rate 1M --loss 2%x", "--rate 1M --loss 1"] {
             assert!(read::<LinkArgs>(&format!("{bad} {ends}")).is_err(), "{bad}");
         }
     }

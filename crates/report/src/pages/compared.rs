@@ -104,7 +104,8 @@ pub(super) fn course(
     links: &Named<'_>,
     kinds: &BTreeMap<&str, &str>,
 ) -> Vec<Chart> {
-    let goodput = flows.iter().map(|(name, list)| (*name, grid.column(list, |i| i.goodput_bps, Merge::Smoothed)));
+    let goodput =
+        flows.iter().map(|(name, list)| (*name, grid.column(list, |i| i.goodput_bps, Merge::Smoothed)));
     let goodput = few(goodput.collect(), kinds, mean, "mean of");
     let quantity = Quantity {
         id: "goodputs",
@@ -159,7 +160,8 @@ fn rates(quantity: &Quantity, columns: Vec<Curve>) -> Option<Chart> {
 
 /// The share of each flow, or of each kind if they are many, in the goodput of all.
 fn shares(grid: &Grid, flows: &Named<'_>, kinds: &BTreeMap<&str, &str>) -> Option<Chart> {
-    let goodput: Vec<_> = flows.iter().map(|(_, list)| grid.column(list, |i| i.goodput_bps, Merge::Smoothed)).collect();
+    let goodput: Vec<_> =
+        flows.iter().map(|(_, list)| grid.column(list, |i| i.goodput_bps, Merge::Smoothed)).collect();
     let known = goodput.iter().filter(|column| column.iter().any(Option::is_some)).count();
     if known < 2 {
         return None;

@@ -488,16 +488,21 @@ mod tests {
     fn single_runs_have_delays_and_no_intervals() {
         const TEXT: &str = "duration = '4s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
             [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = 'unlimited'\n\
-            [[flow]]\nname = 'media'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n\
-            [[flow]]\nname = 'file'\nkind = 'cbr'\nrate = '50kbit/s'\nfrom = 'a'\nto = 'b'\nstart = '1s'\ntransfer = '5kB'\n\
-            [[sweep]]\nset = 'link.path.rate'\nvalues = ['1Mbit/s', '2Mbit/s']\n";
-        let document = Document::new("t", TEXT);
-        let results = run_plan(&document, &document.plan().expect("right"), Order::default());
-        let page = page(&Start::new(Role::Sim, "v", "c"), &results, None);
-        let groups = |point: usize| &results.points[point].mean.as_ref().expect("means").groups;
-        let mean = |point, group: usize, key: &str| groups(point)[group].values[key].mean.expect(key);
+            [[sweep]]\nset = 'link.path.rate'\nvalues = ['1Mbit/s', '2Mbit/s']\n\
+            [[flow]]\nname = 'media'\nkind = 'tfrc'\nfrom = 'a'\nto = 'b'\n";
+        const FILE: &str = "[[flow]]\nname = 'file'\nkind = 'tcp'\nfrom = 'a'\nto = 'b'\ntransfer = '5kB'\n";
+        let run = |text: &str| {
+            let document = Document::new("t", text);
+            let results = run_plan(&document, &document.plan().expect("right"), Order::default());
+            (page(&Start::new(Role::Sim, "v", "c"), &results, None), results)
+        };
+        let (alone, results) = run(TEXT);
+        let group = |point: usize, group: usize, key: &str| {
+            let mean = results.points[point].mean.as_ref().expect("means");
+            mean.groups[group].values[key].mean.expect(key)
+        };
         let between = |key, show: fn(f64) -> String| {
-            let (one, two) = (mean(0, 0, key), mean(1, 0, key));
+            let (one, two) = (group(0, 0, key), group(1, 0, key));
             format!("{} to {}", show(one.min(two)), show(one.max(two)))
         };
         let sentence = format!(
@@ -505,13 +510,19 @@ mod tests {
             between("goodput_bps", human::rate),
             between("queueing_delay_p95_s", human::time)
         );
-        assert!(page.contains(&sentence), "{sentence}");
+        assert!(alone.contains(&sentence), "{sentence}");
+        let (page, results) = run(&format!("{TEXT}{FILE}"));
+        let mean = |group: usize, key: &str| {
+            let mean = results.points[1].mean.as_ref().expect("means");
+            mean.groups[group].values[key].mean.expect(key)
+        };
         assert!(page.contains("2 points, 1 run each.") && !page.contains("95 %") && !page.contains("Mean<"));
         let of_packets = ["delay_p50_s", "delay_p95_s", "delay_p99_s", "queueing_delay_p50_s"];
-        let of_packets = of_packets.into_iter().chain(["queueing_delay_p95_s", "queueing_delay_p99_s", "jitter_s"]);
+        let of_packets =
+            of_packets.into_iter().chain(["queueing_delay_p95_s", "queueing_delay_p99_s", "jitter_s"]);
         let of_transfers = ["completion_p50_s", "completion_p95_s", "completion_p99_s"];
         for (group, key) in of_packets.map(|key| (0, key)).chain(of_transfers.map(|key| (1, key))) {
-            let row = format!("<td>{key}</td><td>{}</td>", human::time(mean(1, group, key)));
+            let row = format!("<td>{key}</td><td>{}</td>", human::time(mean(group, key)));
             assert!(page.contains(&row), "{row}");
         }
         let part = |id: &str| {
@@ -522,7 +533,11 @@ mod tests {
             assert!(part(id).contains("role=\"img\""), "{id}");
         }
         for id in ["packet_loss_rate", "drop_rate"] {
-            assert!(part(id).contains("0 at every point.") && !part(id).contains("<svg"), "{id}: {}", part(id));
+            assert!(
+                part(id).contains("0 at every point.") && !part(id).contains("<svg"),
+                "{id}: {}",
+                part(id)
+            );
         }
     }
 
