@@ -58,6 +58,13 @@ def test_a_sender_without_a_receiver_says_so():
     assert wrong.wait(timeout=60) == 2
 
 
+def test_the_game_server_gives_the_table_of_the_guide():
+    done = subprocess.run([EXAMPLES / "game_server"], capture_output=True, text=True, check=True)
+    page = (EXAMPLES.parents[2] / "docs/guides/games.md").read_text(encoding="utf-8")
+    rows = done.stdout.splitlines()
+    assert len(rows) == 3 and all(row in page.splitlines() for row in rows), done.stdout
+
+
 def test_a_dccp_client_in_c_is_heard_by_recv(tmp_path):
     source, arrived = tmp_path / "in.bin", tmp_path / "out.bin"
     source.write_bytes(os.urandom(60_000))

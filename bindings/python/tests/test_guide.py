@@ -9,7 +9,7 @@ import pytest
 from tfrc.lab import cli
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ("README.md", "docs/guides/python.md", "docs/guides/custom-algorithms.md")
+PAGES = ("README.md", "docs/guides/python.md", "docs/guides/custom-algorithms.md", "docs/guides/games.md")
 
 
 def blocks():
@@ -17,16 +17,20 @@ def blocks():
         text = (ROOT / page).read_text()
         for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
             line = text[: found.start(1)].count("\n") + 1
-            yield pytest.param(found[1], id=f"{page}:{line}")
+            yield pytest.param(text, found[1], id=f"{page}:{line}")
 
 
-@pytest.mark.parametrize("code", list(blocks()))
-def test_code_of_the_guide_runs(code, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "code"), list(blocks()))
+def test_code_of_the_guide_runs(page, code, tmp_path, monkeypatch, capsys):
     matplotlib.use("agg")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "guide", "exec"), {})
     for name in re.findall(r'savefig\("(.*?)"', code):
         assert (tmp_path / name).stat().st_size > 10_000
+    # Rows of a table are those of the page.
+    printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert all(row in page.splitlines() for row in printed), printed
+    assert bool(printed) == ('f"| ' in code)
 
 
 def test_each_page_has_code():
