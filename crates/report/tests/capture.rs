@@ -56,7 +56,7 @@ fn both_ends_of_a_transfer_close() {
         let of = packets.iter().filter(move |packet| packet.bytes[12] == net);
         of.filter(|packet| packet.bytes[33] & 1 == 1).collect::<Vec<_>>()
     };
-    // The last segment of 100 kB, lost and sent again at most, and one answer, which acknowledges its FIN.
+    // The last segment of 100 kB, perhaps sent again, and one answer, which acknowledges its FIN.
     let (last, answers) = (fins(10), fins(11));
     let payload = |packet: &Captured| packet.length - 20 - 4 * u32::from(packet.bytes[32] >> 4);
     let ends: Vec<u32> = last.iter().map(|packet| number(packet, 4) + payload(packet)).collect();

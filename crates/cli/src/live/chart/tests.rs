@@ -264,7 +264,14 @@ fn the_latest_note_stands_beside_the_keys() {
     let last = |width| rows(&model, width, 24).pop();
     assert_eq!(last(80).as_deref(), Some("  q  end   no feedback from the receiver for 3 s"));
     assert_eq!(last(50).as_deref(), Some("  q  end   no feedback from the receiver for 3 s"));
-    assert_eq!(last(40).as_deref(), Some("  q  end   no feedback from the …"));
+    let with = |note: &str| {
+        let mut model = sender();
+        model.set_note(note);
+        rows(&model, 50, 24).pop()
+    };
+    let half = with("no feedback from the receiver at 192.0.2.1:6511 for 3 s");
+    assert_eq!(half.as_deref(), Some("  q  end   no feedback from the receiver at …"));
     // A note without room for half of it is left out, with its mark.
-    assert_eq!(last(20).as_deref(), Some("  q  end"));
+    let none = with("no feedback from the receiver at a-host.whose-name-is-long.example.net:6511 for 3 s");
+    assert_eq!(none.as_deref(), Some("  q  end"));
 }
