@@ -363,7 +363,7 @@ mod tests {
         else {
             panic!("the arguments of recv");
         };
-        let refused = destination(&args).err().expect("refused").to_string();
+        let refused = destination(&args).expect_err("refused").to_string();
         assert!(refused.starts_with("-o x-%q.ts: %q means nothing") && refused.contains("%n"), "{refused}");
     }
 }
