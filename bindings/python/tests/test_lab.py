@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from small_experiment import EXPERIMENT, load, runs_of
 
 from tfrc.lab import Run, SeedRule, cli, judge, library, runner
 from tfrc.lab.experiment import BadExperiment
-from tfrc.lab.figure import Page
+from tfrc.lab.figure import Page, svg
 from tfrc.lab.judge import Sample, is_finished, is_open, more_seeds
 from tfrc.lab.recording import Recording, number
 from tfrc.lab.statistics import estimate, holm, variation, welch
@@ -253,6 +255,15 @@ def test_mistakes_in_an_experiment(folder: Path, old: str, new: str, says: str) 
     path.write_text(EXPERIMENT.replace(old, new), encoding="utf-8")
     with pytest.raises(Exception, match=says):
         runner.run(load(folder), quick=True, jobs=1)
+
+
+def test_the_places_of_a_picture_are_rounded_and_its_words_are_not() -> None:
+    drawn = Figure()
+    axes = drawn.subplots()
+    axes.plot([0, 1], [0.012345, 0.02])
+    axes.set_title("0.25BDP")
+    picture = svg(drawn)
+    assert "0.25BDP" in picture and not re.search(r'[ "]\d+\.\d\d', picture)
 
 
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,8 @@ near_kernel(figure, "In each row the simulated goodput of BBR alone", "alone_mbp
 near_kernel(figure, "In five of seven rows the simulated share next to TFRC", "share_tfrc", 0.25, least=5 / 7)
 near_kernel(figure, "In three of four rows the simulated mean wait in the queue", "queue_ms", 0.25, least=0.75)
 
-# A panel for each quantity; the kernel's side. Nothing is published.
-figure.curves("share_tfrc", x="buffer", by=["peer"], xlabel="buffer", ylabel="BBR's share", ylim=(0, 1), world="emu")
-figure.curves("loss", x="buffer", by=["peer"], xlabel="buffer", world="emu")
-figure.curves("queue_ms", x="buffer", by=["peer"], xlabel="buffer", world="emu")
+# The kernel's side. Nothing is published.
+figure.curves("share_tfrc", x="buffer", xlabel="buffer", ylabel="BBR's share next to TFRC", ylim=(0, 1), world="emu")
+figure.curves("share", x="buffer", xlabel="buffer", ylabel="BBR's share next to CUBIC", ylim=(0, 1), world="emu")
+figure.curves("queue_ms", x="buffer", xlabel="buffer", ylabel="mean wait next to TFRC, ms", world="emu", rows="tfrc/*")
+figure.curves("loss", x="buffer", xlabel="buffer", ylabel="packet loss next to TFRC", world="emu", rows="tfrc/*")

@@ -10,13 +10,14 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from .experiment import BadExperiment, Experiment, World
+from .experiment import BadExperiment, Experiment, World, fits
 from .recording import number
 from .runner import assignments
 from .store import Store
@@ -57,19 +58,22 @@ class Page:
         ylim: Optional[tuple[float, float]] = None,
         log: Optional[str] = None,
         world: World = "sim",
+        rows: str = "*",
     ) -> None:
-        """Adds columns over the key `x`, the first without: a panel for each value of the keys `by`,
-        in it a curve for each column, or of one column for each value of the key `per`. `log` names
-        the logarithmic axes, of `x` and `y`; without it the values of the key decide."""
+        """Adds columns over the key `x`, the first without: a panel for each value of the keys `by`
+        in rows of this form, in it a curve for each column, or of one column for each value of the
+        key `per`. `log` names the logarithmic axes, of `x` and `y`; without it the values of the key
+        decide."""
         x = x or self.experiment.published.keys[0]
-        places = dict.fromkeys(tuple(keys[key] for key in by) for keys in self._keys.values())
+        shown = {row: keys for row, keys in self._keys.items() if fits(rows, row)}
+        places = dict.fromkeys(tuple(keys[key] for key in by) for keys in shown.values())
         for place in places:
 
             def draw(axes: Any, place: tuple[str, ...] = place) -> None:
                 curves: dict[str, list[tuple[str, dict[str, Any]]]] = {}
                 for cell in self.result["cells"]:
-                    keys = self._keys[cell["row"]]
-                    if cell["column"] in columns and tuple(keys[key] for key in by) == place:
+                    keys = shown.get(cell["row"])
+                    if keys and cell["column"] in columns and tuple(keys[key] for key in by) == place:
                         curves.setdefault(keys[per] if per else cell["column"], []).append((keys[x], cell))
                 self._draw(axes, curves, world, len(columns) == 1 or bool(per))
                 of = title or (columns[0] if len(columns) == 1 else "")
@@ -191,7 +195,9 @@ def svg(figure: Figure) -> str:
     used = set(re.findall(r"#([\w.-]+)", text))
     text = re.sub(r'(<g|<text) id="([^"]*)"', lambda found: found[0 if found[2] in used else 1], text)
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
-    text = re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), text)
+    # Places stand in tags; what is written between them keeps its digits.
+    place = partial(re.sub, r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"))
+    text = re.sub(r"<[^>]*>", lambda tag: place(tag[0]), text)
     # The style of a mark that is the same wherever it is used stands with its shape.
     use = r'(<use xlink:href="#([^"]+)"[^>]*?) style="([^"]*)"'
     styles = {of: {style for _, name, style in re.findall(use, text) if name == of} for of in used}

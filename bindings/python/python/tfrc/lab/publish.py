@@ -283,12 +283,15 @@ def differences(pages: Pages, results: Iterable[dict[str, Any]]) -> list[str]:
 def pictures(
     experiments: Sequence[Experiment], results: Iterable[dict[str, Any]], store: Optional[Store] = None
 ) -> Iterator[tuple[Path, str]]:
-    """The figures of experiments, each next to its README. Those that have no print are in peers.md
-    as tables, and a map of hours has none unless one is there."""
+    """The figures of experiments, each next to its README. Those beside ns-2 are in peers.md as tables,
+    those without a print have one if they name its panels, and a map of hours if one is there."""
     found = {result["id"]: result for result in results}
     for experiment in experiments:
         path = experiment.folder / PICTURE
         if experiment.id not in found or is_beside_ns2(experiment) or (experiment.long and not path.exists()):
+            continue
+        has_print = any(cell["published"] is not None for cell in found[experiment.id]["cells"])
+        if not (has_print or experiment.drawing):
             continue
         drawn = figure.of(experiment, found[experiment.id], store)
         if drawn is None:
