@@ -59,7 +59,7 @@ def record(
     pool = ThreadPoolExecutor(max(jobs, 1))
     try:
         tasks = [(plan, changes, run) for _, plan, _, changes in points for run in range(1, runs + 1)]
-        answers = pool.map(lambda task: _answer(program, experiment, *task, cache=cache), tasks)
+        answers = pool.map(lambda task: _answer(program, experiment, task[0], task[1], task[2], cache), tasks)
         for number, (row, plan, columns, _) in enumerate(points):
             found = []
             for one in islice(answers, runs):
