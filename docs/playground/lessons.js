@@ -50,7 +50,7 @@ class Lesson {
     this.button = made("button", { type: "button", "aria-pressed": "false" }, "Play");
     this.button.onclick = () => this.play(!this.playing);
     this.time = made("input", { type: "range", min: "0", max: "1000", value: "0" });
-    this.output = made("output");
+    this.output = made("small");
     this.time.oninput = () => {
       this.play(false);
       this.seek(this.time.value / 1000);
@@ -64,7 +64,7 @@ class Lesson {
   }
 
   add({ key, words, values, value, unit = "" }) {
-    const output = made("output"), list = typeof values[0] === "string";
+    const output = made("small"), list = typeof values[0] === "string";
     const control = list ? made("select", {}, ...values.map((one) => made("option", {}, one)))
       : made("input", { type: "range", min: "0", max: String(values.length - 1), step: "1" });
     const take = () => {

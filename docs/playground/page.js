@@ -63,7 +63,7 @@ function sliders() {
   all.forEach((slider, k) => {
     let label = place.children[k];
     if (!label) {
-      label = element("label", {}, element("span"), element("output"), element("input", { type: "range", min: "0", step: "1" }));
+      label = element("label", {}, element("span"), element("small"), element("input", { type: "range", min: "0", step: "1" }));
       place.append(label);
     }
     const [words, output, input] = label.children, value = read(slider, slider.table, slider.nth);
@@ -114,7 +114,7 @@ function arrange() {
   }
 }
 
-let newest = 0, waits = 0;
+let newest = 0, waits = 0, damage;
 
 async function run() {
   const id = ++newest;
@@ -135,7 +135,9 @@ async function run() {
   const wrong = answers.find((answer) => answer.mistakes || answer.fault);
   for (const pane of panes) pane.root.classList.toggle("stale", Boolean(wrong));
   if (wrong) return complain(wrong);
-  $("mistakes").replaceChildren();
+  // Of a link: until the run after this one.
+  $("mistakes").replaceChildren(...(damage ? [element("p", { class: "mistake" }, damage)] : []));
+  damage = undefined;
   answers.forEach((answer, k) => panes[k].set(answer.run));
   level();
   state.at = Math.min(state.at, panes[0].run.duration);
@@ -315,8 +317,8 @@ function take(found) {
   const preset = PRESETS.find((one) => one.text === found.text);
   $("preset").value = preset?.id ?? "";
   $("about").textContent = preset?.about ?? "A scenario from a link or a file.";
+  damage = found.wrong;
   load(found);
-  if (found.wrong) $("mistakes").replaceChildren(element("p", { class: "mistake" }, found.wrong));
 }
 
 async function file(dropped) {
