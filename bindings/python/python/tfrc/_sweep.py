@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
@@ -164,10 +163,17 @@ def _pickled(makers: Code) -> bytes:
     return pickled
 
 
-@lru_cache(maxsize=4)
+# The code of the last task, of which there are many in a row.
+_LAST: dict[bytes, Code] = {}
+
+
 def _unpickled(pickled: bytes) -> Code:
-    makers: Code = pickle.loads(pickled)
-    return makers
+    found = _LAST.get(pickled)
+    if found is None:
+        found = pickle.loads(pickled)
+        _LAST.clear()
+        _LAST[pickled] = found
+    return found
 
 
 def _run(task: _Task) -> tuple[str, str]:
