@@ -203,7 +203,7 @@ def test_a_sweep_has_controllers_and_queues_of_its_own(tmp_path):
     text = scenario("{ custom = 'tail' }", MINE, CUBIC)
     code = {"agents": {"aimd": Aimd}, "queues": {"tail": Tail}}
     short = {"duration": "6s", "warmup": "1s"}
-    delays, runs = ["5ms", "20ms"], 2
+    delays, runs = ["20ms", "30ms"], 2
     axis = {"set": "link.line.delay", "values": delays}
     alone = tfrc.simulate(text, set={**short, "sweep": [axis]}, runs=runs, **code)
 
