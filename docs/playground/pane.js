@@ -19,10 +19,10 @@ const mean = (values) => {
 
 /** The charts: unit, scale, and the columns of the table behind "at t". */
 const CHARTS = [
-  { key: "rates", title: "Goodput of a flow", unit: "Mbit/s", scale: 1e-6, height: 220, after: ["mean", "CoV"] },
+  { key: "rates", title: "Goodput of a flow", unit: "Mbit/s", scale: 1e-6, height: 220, after: ["mean", "CoV sent"] },
   { key: "queue", title: "Queue", unit: "packets", scale: 1, height: 150, after: ["mean", "dropped"], least: 4 },
   { key: "rtt", title: "Round-trip time R", unit: "ms", scale: 1e3, height: 150, after: ["mean"] },
-  { key: "p", title: "Loss event rate p", unit: "%", scale: 100, height: 150, after: ["mean"], least: 0.1 },
+  { key: "p", title: "Loss event rate p", unit: "%", scale: 100, height: 150, after: ["of packets"], least: 0.1 },
 ];
 
 class Pane {

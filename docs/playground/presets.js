@@ -7,8 +7,8 @@ const PRESETS = [
     id: "tcp",
     name: "TFRC next to TCP",
     about: "Two TFRC flows and two TCPs as Linux sends them. At each loss a TCP cuts its window; TFRC " +
-      "follows the throughput equation, and is smoother at about the same mean. Raise the rate or " +
-      "shorten the queue: TFRC takes more than a TCP then, up to several times as much.",
+      "follows the throughput equation, and is smoother at about the same mean. Raise the rate: " +
+      "TFRC takes up to several times as much as a TCP. A shorter queue favours it too, by less.",
     text: `# Two TFRC and two TCP flows through one drop-tail queue.
 duration = "60s"
 warmup = "10s"
@@ -46,7 +46,7 @@ settings = "linux"
     id: "halving",
     name: "A link that halves",
     about: "The line has half its rate from 20 to 40 s. The queue fills, losses come, and TFRC " +
-      "settles at the new rate within some round-trip times; it takes back what is free slowly.",
+      "settles at the new rate within some round-trip times, and takes back what is free as quickly.",
     text: `# The rate of the line halves for twenty seconds.
 duration = "60s"
 warmup = "5s"
@@ -231,7 +231,7 @@ variant = "bbr"
     id: "radio",
     name: "A lossy radio",
     about: "Losses in bursts that are not congestion, late packets and copies. Both controls take " +
-      "them for congestion, and the line stays partly empty.",
+      "them for congestion: the queue is empty, and almost half of the line is not used.",
     text: `# A radio line: losses in bursts at the far end, packets that overtake each other, copies.
 duration = "60s"
 warmup = "10s"
@@ -243,13 +243,13 @@ name = "radio"
 from = "base"
 to = "mobile"
 rate = "6Mbit/s"
-delay = "15ms"
+delay = "40ms"
 queue = "60p"
 reorder = { share = "0.1%", extra = "20ms" }
 duplicate = "0.01%"
 
 [link.loss]
-gilbert_elliott = { to_bad = "0.1%", to_good = "25%", in_good = "0", in_bad = "50%" }
+gilbert_elliott = { to_bad = "1%", to_good = "25%", in_good = "0", in_bad = "50%" }
 place = "after-line"
 
 [[flow]]
@@ -301,8 +301,8 @@ start = "uniform 0s 2s"
     id: "balanced",
     name: "RFC 5348 next to balanced",
     about: "Two TFRC flows next to two CUBICs as Linux sends them. The equation of RFC 5348 is Reno's: " +
-      "on this path CUBIC takes more than a Reno would, and TFRC gets a third of it. With the profile " +
-      "`balanced`, told that its peer is CUBIC, it stays within a factor of two.",
+      "on this path CUBIC takes more than a Reno would, and TFRC gets a third of it. The profile " +
+      "balanced, whose friend is CUBIC, stays within a factor of two.",
     text: `# TFRC next to CUBIC. The second pane has the profile \`balanced\`.
 duration = "60s"
 warmup = "15s"
