@@ -10,6 +10,9 @@ const DEVICE: &str = "thumbv7em-none-eabihf";
 /// The package that runs on it.
 const ON_DEVICE: &str = "crates/tfrc/no-std/cortex-m";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
+/// Random numbers where Rust's library asks Windows 10 for them, which Debian's wine 8 has not.
+const RANDOM: &str = "#include <windows.h>\n#include <ntsecapi.h>\n\
+    __declspec(dllexport) BOOL ProcessPrng(PBYTE to, SIZE_T size) { return RtlGenRandom(to, size); }\n";
 /// Packets that the C library's example sends.
 const PACKETS: &str = "10000";
 
@@ -51,6 +54,13 @@ pub(crate) fn windows() -> Outcome {
         .arg("-L")
         .arg(prefix.join("lib"))
         .arg("-ltfrc"))?;
+    let random = prefix.join("random.c");
+    std::fs::write(&random, RANDOM).map_err(|error| format!("{}: {error}", random.display()))?;
+    run(Command::new("x86_64-w64-mingw32-gcc")
+        .args(["-shared", "-o"])
+        .arg(prefix.join("bin/bcryptprimitives.dll"))
+        .arg(&random)
+        .arg("-ladvapi32"))?;
     let there = said(
         Command::new("wine")
             .arg(&program)
