@@ -124,7 +124,7 @@ fn contents(summary: &str, experiments: &[Paper]) -> String {
             let _ = writeln!(text, "{indent}- [{title}]({path})");
         }
     }
-    text
+    text + "\n---\n\n[Changes](CHANGELOG.md)\n"
 }
 
 /// The pages of the experiments, by paper: that of the paper first.
