@@ -24,8 +24,8 @@ use super::traces::Traces;
 use super::written::{Seconds, packet_bytes};
 use super::{
     Application, Backlog, CustomFlow, DatagramFlow, DccpFlow, Draws, Flow, FlowKind, Lines, LossIntervals,
-    OwnLine, Pace, Phases, PingFlow, Refusal, RoundTrip, Tcp, TcpFlow, TfrcFlow, WebFlow, World,
-    distribution, flow_config, links,
+    OwnLine, Pace, Phases, PingFlow, Refusal, RoundTrip, Seats, Tcp, TcpFlow, TfrcFlow, WebFlow, World,
+    distribution, flow_config, links, suggest,
 };
 
 /// Headers of a data packet of DCCP over UDP: IPv4 20, UDP 8, DCCP-Data with a 48-bit sequence
@@ -135,7 +135,11 @@ pub(super) fn flows(
     world: World,
     traces: &mut Traces,
 ) -> Checked<Vec<Flow>> {
-    raw.iter().zip(groups).map(|(flow, group)| one(flow, group, names, world, traces)).collect()
+    let mut list = Vec::new();
+    for (flow, group) in raw.iter().zip(groups) {
+        list.push(one(flow, group, names, world, traces, &list)?);
+    }
+    Ok(list)
 }
 
 fn one(
@@ -144,6 +148,7 @@ fn one(
     names: &Names<'_>,
     world: World,
     traces: &mut Traces,
+    above: &[Flow],
 ) -> Checked<Flow> {
     let kind = *flow.kind;
     idle_keys(flow, kind)?;
@@ -160,7 +165,10 @@ fn one(
             Some(Instant::ZERO + **stop)
         }
     };
-    let lines = lines(flow, names, (from, to))?;
+    let lines = match &flow.hosts {
+        None => lines(flow, names, (from, to))?,
+        Some(hosts) => Lines { hosts: Some(hosts_of(flow, hosts, (from, to), above)?), ..Lines::default() },
+    };
     let timetable = timetable(flow, traces)?;
     let kind = match kind {
         Kind::Tfrc => FlowKind::Tfrc(Box::new(tfrc(flow, PacketSize::Own)?)),
@@ -262,6 +270,7 @@ fn lines(
         access: flow.access.as_ref().map(line).transpose()?,
         exit: flow.exit.as_ref().map(line).transpose()?,
         rtt: None,
+        hosts: None,
     };
     if let Some(given) = &flow.rtt {
         let rtt = given.0;
@@ -291,6 +300,37 @@ fn lines(
         });
     }
     Ok(lines)
+}
+
+/// The number of the entry whose hosts the flows have.
+fn hosts_of(
+    flow: &syntax::Flow,
+    hosts: &Spanned<String>,
+    ends: (tfrc_sim::NodeId, tfrc_sim::NodeId),
+    above: &[Flow],
+) -> Checked<(usize, Seats)> {
+    let own = [("access", flow.access.is_some()), ("exit", flow.exit.is_some()), ("rtt", flow.rtt.is_some())];
+    if let Some((key, _)) = own.into_iter().find(|(_, given)| *given) {
+        let what = format!("`{key}` is of lines that these flows do not have");
+        return Err(Mistake::new(Fault::Conflict, hosts.span(), what, "the hosts of other flows")
+            .hint(format!("leave out `{key}` or `hosts`")));
+    }
+    let (name, seats) = match hosts.get_ref().strip_prefix("drawn ") {
+        Some(name) => (name.trim(), Seats::Drawn),
+        None => (hosts.get_ref().as_str(), Seats::InTurn),
+    };
+    let Some(number) = above.iter().position(|other| other.group.name == name) else {
+        let known: Vec<&str> = above.iter().map(|other| other.group.name.as_str()).collect();
+        let what = format!("no entry above is called `{name}`");
+        return Err(Mistake::new(Fault::UnknownName, hosts.span(), what, "not a flow above")
+            .hint(suggest::hint(name, &known)));
+    };
+    if above.get(number).is_some_and(|other| (other.from, other.to) != ends) {
+        let what = format!("the flows of `{name}` go from and to other nodes");
+        return Err(Mistake::new(Fault::Conflict, hosts.span(), what, "other hosts")
+            .hint("give both entries the same `from` and `to`"));
+    }
+    Ok((number, seats))
 }
 
 /// Propagation there and back.

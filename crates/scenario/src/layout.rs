@@ -3,9 +3,9 @@
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::traffic::Distribution;
 use tfrc_sim::{LinkSpec, Network, NodeId, Seed};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::{Duration, Instant, saturating, u64_from_f64};
 
-use super::{Flow, OwnLine, RoundTrip, Scenario};
+use super::{Flow, Group, OwnLine, RoundTrip, Scenario, Seats};
 
 /// One flow of a run.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl Scenario {
     #[must_use]
     pub fn lay_out(&self, seed: Seed) -> (Network, Vec<Member<'_>>) {
         let mut network = self.network.clone();
-        let mut members = Vec::new();
+        let mut members: Vec<Member<'_>> = Vec::new();
         for flow in &self.flows {
             for ((id, name), number) in flow.group.ids().zip(flow.group.names()).zip(0u32..) {
                 let draw = |what: &str, from: Distribution| match from {
@@ -51,6 +51,20 @@ impl Scenario {
                 let access =
                     |line: &OwnLine| (line.clone(), rtt.unwrap_or_else(|| draw("access", line.delay)));
                 let exit = |line: &OwnLine| (line.clone(), draw("exit", line.delay));
+                let shared = flow.lines.hosts.and_then(|(other, seats)| {
+                    let Group { first, count, .. } = self.flows.get(other)?.group;
+                    let of = |seat: u32| members.get(saturating::<usize>(first + seat));
+                    let seats = match seats {
+                        Seats::InTurn => [number % count.max(1); 2],
+                        Seats::Drawn => {
+                            let mut stream = seed.stream(&format!("flow/{name}/hosts"));
+                            [(); 2].map(|()| {
+                                saturating::<u32>(u64_from_f64(stream.uniform() * f64::from(count)))
+                            })
+                        }
+                    };
+                    Some((of(seats[0])?.from, of(seats[1])?.to))
+                });
                 let from = match flow.lines.access.as_ref().map(access) {
                     None => flow.from,
                     Some((line, delay)) => own_line(&mut network, &name, "access", flow.from, &line, delay),
@@ -59,6 +73,7 @@ impl Scenario {
                     None => flow.to,
                     Some((line, delay)) => own_line(&mut network, &name, "exit", flow.to, &line, delay),
                 };
+                let (from, to) = shared.unwrap_or((from, to));
                 members.push(Member { id, name, from, to, start, flow });
             }
         }

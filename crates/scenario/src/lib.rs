@@ -206,6 +206,17 @@ pub struct Lines {
     /// The round-trip propagation time of each flow, in seconds, and that of the links: half of
     /// what is missing is the delay of the access line.
     pub rtt: Option<(RoundTrip, Duration)>,
+    /// In place of all these the hosts of another entry's flows, by its number among the entries.
+    pub hosts: Option<(usize, Seats)>,
+}
+
+/// Which hosts of another entry's flows a flow has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seats {
+    /// The first flow those of its first, and so on, in turn.
+    InTurn,
+    /// Each end one of all, drawn.
+    Drawn,
 }
 
 /// How the round-trip propagation times of the flows of an entry differ, in seconds.

@@ -151,6 +151,7 @@ const TFRC: Meanings = &[
 
 const WEB: Meanings = &[
     ("apart", "Time from the begin of one session to that of the next; in place of `within`."),
+    ("begin", "When the server begins an object."),
     ("between_objects", "Time from one object of a page to the next."),
     ("between_pages", "Time from the end of a page to the next."),
     ("object", "Segments of an object."),

@@ -366,6 +366,9 @@ pub(super) struct Flow {
     pub(super) access: Option<OwnLine>,
     /// A line of its own between `to` and the receiver's host.
     pub(super) exit: Option<OwnLine>,
+    /// An entry above whose hosts these flows have, the first those of its first and so on, in
+    /// turn: they share their lines. "drawn NAME" draws both ends of each flow among them.
+    pub(super) hosts: Option<Spanned<String>>,
     /// Bytes of payload in a packet, for TFRC and DCCP also a distribution; "1460B" unless given,
     /// of DCCP "1400B", of `cbr` and `onoff` "1000B", of `ping` "84B".
     pub(super) segment: Option<Spanned<Text>>,

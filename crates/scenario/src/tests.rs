@@ -209,6 +209,39 @@ fn round_trips_in_equal_steps() {
     }
 }
 
+#[test]
+fn flows_share_the_hosts_of_others() {
+    let text = |more: &str| {
+        format!(
+            "duration = '1s'\nnodes = ['a', 'b']\n[[link]]\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\n\
+             delay = '10ms'\n[[flow]]\nname = 'one'\nkind = 'tcp'\ncount = 3\nfrom = 'a'\nto = 'b'\n\
+             rtt = '40ms'\nexit = {{ rate = '1Mbit/s' }}\n[[flow]]\nname = 'two'\nkind = 'tfrc'\ncount = 5\n{more}\n"
+        )
+    };
+    let scenario = Scenario::parse("hosts.toml", &text("from = 'a'\nto = 'b'\nhosts = 'one'")).unwrap();
+    let (network, members) = scenario.lay_out(tfrc_sim::Seed(1));
+    // The link, and two lines both ways for each of the three.
+    assert_eq!(network.links().count(), 2 + 3 * 4);
+    let ends: Vec<_> = members.iter().map(|member| (member.from, member.to)).collect();
+    assert_eq!(ends[3..], [ends[0], ends[1], ends[2], ends[0], ends[1]]);
+    let drawn = text("from = 'a'\nto = 'b'\nhosts = 'drawn one'").replace("count = 5", "count = 900");
+    let scenario = Scenario::parse("hosts.toml", &drawn).unwrap();
+    let (_, members) = scenario.lay_out(tfrc_sim::Seed(1));
+    for (from, to) in (0..9).map(|pair| (ends[pair / 3].0, ends[pair % 3].1)) {
+        let count = members[3..].iter().filter(|member| (member.from, member.to) == (from, to)).count();
+        assert!((70..130).contains(&count), "{count} of 900");
+    }
+    for (wrong, words) in [
+        ("from = 'a'\nto = 'b'\nhosts = 'two'", "no entry above is called `two`"),
+        ("from = 'a'\nto = 'b'\nhosts = 'drawn two'", "no entry above is called `two`"),
+        ("from = 'a'\nto = 'b'\nhosts = 'one'\nrtt = '40ms'", "`rtt` is of lines"),
+        ("from = 'b'\nto = 'a'\nhosts = 'one'", "go from and to other nodes"),
+    ] {
+        let error = Scenario::parse("hosts.toml", &text(wrong)).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
 /// A word is refused in its place by a world that does not have it, and only there.
 #[test]
 fn each_world_has_its_words() {

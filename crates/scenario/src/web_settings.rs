@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tfrc_sim::traffic::{Arrivals, Distribution};
+use tfrc_sim::traffic::{Arrivals, Distribution, ObjectStart};
 use tfrc_units::Duration;
 
 use super::table::{Keys, Tabular};
@@ -27,6 +27,8 @@ pub struct WebTraffic {
     pub object: Distribution,
     /// Bytes of a request.
     pub request: u32,
+    /// When the server begins an object.
+    pub begin: ObjectStart,
     /// Time of the server between a request and its object.
     pub think: Duration,
 }
@@ -44,6 +46,7 @@ impl Default for WebTraffic {
             between_objects: Distribution::Exponential { mean: 0.01 },
             object: Distribution::ParetoII { mean: 12.0, shape: 1.2 },
             request: 40,
+            begin: ObjectStart::Requested,
             think: Duration::ZERO,
         }
     }
@@ -65,6 +68,25 @@ impl From<Pages> for Option<Distribution> {
         match pages {
             Pages::Endless => None,
             Pages::Number(Plain(number)) => Some(number),
+        }
+    }
+}
+
+/// When the server begins an object.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Begin {
+    /// When it has the request.
+    Requested,
+    /// When the client has the acknowledgement of its request (ns-2's `WebTraf`); simulated alone.
+    Acknowledged,
+}
+
+impl From<Begin> for ObjectStart {
+    fn from(begin: Begin) -> Self {
+        match begin {
+            Begin::Requested => Self::Requested,
+            Begin::Acknowledged => Self::Acknowledged,
         }
     }
 }
@@ -93,6 +115,7 @@ impl Tabular for WebTraffic {
         let segments = "segments of an object, such as \"pareto-ii 12 1.2\"";
         keys.written_as::<Plain, _>("object", segments, &mut self.object);
         keys.written_as::<PacketBytes, _>("request", "", &mut self.request);
+        keys.written_as::<Begin, _>("begin", "", &mut self.begin);
         keys.key("think", &mut self.think);
     }
 }

@@ -18,7 +18,7 @@ pub use self::distribution::{Distribution, DistributionError};
 pub use self::ping::{PingSetup, PingStats, Pinger, Ponger, Probe};
 pub use self::tcp::{TcpSetup, TcpSink, TcpSource};
 pub use self::timetable::{Disorder, Span, Supply, Timetable, Write};
-pub use self::web::{Arrivals, WebClient, WebServer, WebSetup, WebStats};
+pub use self::web::{Arrivals, ObjectStart, WebClient, WebServer, WebSetup, WebStats};
 
 use tfrc_units::{Ecn, Instant};
 

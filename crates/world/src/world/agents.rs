@@ -240,6 +240,7 @@ impl<'s> Attaching<'_, 's> {
             between_objects: web.traffic.between_objects,
             object: web.traffic.object,
             request: web.traffic.request,
+            begin: web.traffic.begin,
             peer: self.peer(place),
             stop: self.member.flow.stop,
             stream: self.stream("sessions"),

@@ -3,9 +3,11 @@
 use tfrc_units::{Duration, Ecn, Instant, saturating, u64_from_f64};
 
 use super::alarms::{Alarms, Queued};
-use super::{Arrivals, WebSetup};
+use super::{Arrivals, ObjectStart, WebSetup};
 use crate::packet::Header;
-use crate::tcp::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, SackBlock, Sender, Sink, Transfer};
+use crate::tcp::{
+    Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, SackBlock, Sender, Sink, Transfer,
+};
 use crate::traffic::{Amount, Distribution, Segment, schedule, send};
 use crate::{Context, TimerKey};
 
@@ -46,7 +48,7 @@ pub struct WebStats {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Deadline {
-    /// The retransmission timer of a request.
+    /// The retransmission timer of a request, or the time to ask for the object again.
     Request(u32),
     /// The delayed acknowledgement of an object.
     Response(u32),
@@ -72,6 +74,8 @@ struct ClientSlot {
     segments: u32,
     request: Sender,
     request_queued: Queued,
+    /// When to say again that the request was acknowledged.
+    go: Option<Instant>,
     response: Sink,
     response_queued: Queued,
 }
@@ -130,8 +134,12 @@ impl WebClient {
                 Deadline::Request(number) => {
                     let Some(place) = self.places.get_mut(index(number)) else { continue };
                     if place.request_queued.came_up(serial) && place.session.is_some() {
-                        place.request.handle_timeout(now);
-                        self.transmit(now, number, context);
+                        if place.go.is_some_and(|at| at <= now) {
+                            self.go(now, number, context);
+                        } else {
+                            place.request.handle_timeout(now);
+                            self.transmit(now, number, context);
+                        }
                     }
                 }
                 Deadline::Response(number) => {
@@ -215,6 +223,7 @@ impl WebClient {
             segments: saturating::<u32>(segments),
             request: Sender::new(settings, connection, transfer),
             request_queued: Queued::default(),
+            go: None,
             response: Sink::new(settings, connection),
             response_queued: Queued::default(),
         };
@@ -252,8 +261,13 @@ impl WebClient {
                 if let Some(place) = self.places.get_mut(index(number))
                     && place.session.is_some()
                 {
+                    let was_done = place.request.is_done();
                     place.request.on_ack(now, ack);
+                    let is_done = place.request.is_done();
                     self.transmit(now, number, context);
+                    if is_done && !was_done && self.setup.begin == ObjectStart::Acknowledged {
+                        self.go(now, number, context);
+                    }
                 }
             }
             Segment::Data(data) => self.on_object(now, data, header.ecn, context),
@@ -278,6 +292,7 @@ impl WebClient {
             }
             return;
         }
+        place.go = None;
         let before = *place.response.stats();
         let ack = place.response.on_data(now, data, ecn);
         let after = place.response.stats();
@@ -323,11 +338,32 @@ impl WebClient {
     ) {
         let Some(place) = self.places.get_mut(index(number)) else { return };
         while let Some((mut data, ecn)) = place.request.poll_transmit(now) {
-            data.ask = place.segments;
+            data.ask = match self.setup.begin {
+                ObjectStart::Requested => place.segments,
+                ObjectStart::Acknowledged => 0,
+            };
             send(context, self.setup.peer, self.setup.settings.data_size(data.len), ecn, data);
         }
-        let deadline = place.request.poll_timeout();
+        let deadline = place.request.poll_timeout().or(place.go);
         self.alarms.want(Deadline::Request(number), deadline, &mut place.request_queued);
+    }
+
+    /// Says that the request was acknowledged, so that the object begins.
+    fn go<P: Clone + From<Segment>>(&mut self, now: Instant, number: u32, context: &mut Context<'_, P>) {
+        let Some(place) = self.places.get_mut(index(number)) else { return };
+        let data = Data {
+            connection: place.request.connection(),
+            kind: DataKind::Data,
+            seq: 0,
+            len: 0,
+            stamp: None,
+            reduced: Reduced::No,
+            fin: Fin::More,
+            ask: place.segments,
+        };
+        send(context, self.setup.peer, self.setup.settings.data_size(0), Ecn::NotEct, data);
+        place.go = Some(now + self.setup.settings.initial_rto);
+        self.alarms.want(Deadline::Request(number), place.go, &mut place.request_queued);
     }
 
     fn answer<P: Clone + From<Segment>>(

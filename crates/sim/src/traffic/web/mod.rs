@@ -34,6 +34,20 @@ pub enum Arrivals {
     Within(Duration),
 }
 
+/// When the server begins an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ObjectStart {
+    /// When it has the request.
+    #[default]
+    Requested,
+    /// When the client has the acknowledgement of the request and has said so, by a packet without
+    /// data that it repeats after each initial timeout until the object begins. In ns-2 the object
+    /// begins as soon as that acknowledgement is there, and ends when the server has that of the
+    /// last segment: both are half a round-trip time later here and there, the sum is the same.
+    Acknowledged,
+}
+
 /// How web traffic is set up.
 #[derive(Debug, Clone)]
 pub struct WebSetup {
@@ -55,6 +69,8 @@ pub struct WebSetup {
     pub object: Distribution,
     /// Bytes of a request, at most a segment.
     pub request: u32,
+    /// When the server begins an object.
+    pub begin: ObjectStart,
     /// The server.
     pub peer: Peer,
     /// From when on no object is asked for; what has been asked for still comes.

@@ -4,7 +4,7 @@ use tfrc_units::{Duration, Ecn, Instant, saturating};
 
 use super::alarms::{Alarms, Queued};
 use crate::packet::Header;
-use crate::tcp::{ConnectionId, Data, Sender, Settings, Sink, Transfer};
+use crate::tcp::{ConnectionId, Data, DataKind, Sender, Settings, Sink, Transfer};
 use crate::traffic::{Amount, Peer, Segment, schedule, send};
 use crate::{Context, TimerKey};
 
@@ -143,9 +143,11 @@ impl WebServer {
         }
         let (settings, think) = (self.settings, self.think);
         let Some(place) = self.place(connection.place) else { return };
-        let ack = place.request.on_data(now, data, ecn);
-        if place.request.is_complete() && place.response.is_none() {
-            place.response = Some(Sender::new(&settings, connection, Transfer::Segments(data.ask.max(1))));
+        // A packet without data says that the request was acknowledged; it is not acknowledged.
+        let is_go = data.kind == DataKind::Data && data.len == 0;
+        let ack = if is_go { None } else { place.request.on_data(now, data, ecn) };
+        if data.ask > 0 && place.request.is_complete() && place.response.is_none() {
+            place.response = Some(Sender::new(&settings, connection, Transfer::Segments(data.ask)));
             place.start = Some(now + think);
         }
         self.answer(connection.place, ack, context);

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::Timer;
 use tfrc_sim::Stream;
-use tfrc_sim::traffic::{Arrivals, Distribution};
+use tfrc_sim::traffic::{Arrivals, Distribution, ObjectStart};
 use tfrc_units::{Duration, saturating, u64_from_f64};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,6 +26,9 @@ pub(super) fn start(
     from: &NodeSpace,
     to: &NodeSpace,
 ) -> io::Result<Vec<End>> {
+    if flow.traffic.begin != ObjectStart::Requested {
+        return Err(io::Error::other("web.begin = \"acknowledged\" is simulated alone; leave it out"));
+    }
     let kernel = flow.kernel().map_err(io::Error::other)?;
     course.state.update(|figures| figures.wire_overhead = Some(HEADERS));
     let (of_server, listening) = (kernel.clone(), course.listening());
