@@ -10,6 +10,8 @@ table = drop_rates(
 tcp_and_marked_tcp(table)
 limited(table, "tfrc_1460B_Kbps", 1460, 100, TFRC)
 
+rates = ["tcp_1460B_Kbps", "ecn_tcp_1460B_Kbps", "tfrc_1460B_Kbps"]
+table.curves(*rates, xlabel="packets dropped", ylabel="rate of sending, kbit/s", log="xy")
 for row, p in (("1%/10", "1%"), ("10%/10", "10%"), ("30%/200", "30%")):
     table.claim(
         f"With equal packets TFRC and TCP have roughly equal rates up to a drop rate of 30 %: at {p}"

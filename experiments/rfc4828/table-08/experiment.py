@@ -11,6 +11,8 @@ tcp_and_marked_tcp(table)
 limited(table, "tfrc_sp_14B_Kbps", 14, 50, TFRC_SP)
 limited(table, "stnd_tfrc_14B_Kbps", 14, 50, TFRC)
 
+rates = ["tcp_1460B_Kbps", "ecn_tcp_1460B_Kbps", "tfrc_sp_14B_Kbps", "stnd_tfrc_14B_Kbps"]
+table.curves(*rates, xlabel="packets dropped", ylabel="rate of sending, kbit/s", log="xy")
 table.claim("A 5.6 kbit/s TFRC-SP stream is not reduced until drop rates pass 20 %")(
     lambda t: t["20%/50", "tfrc_sp_14B_Kbps"] / t["0.1%/10", "tfrc_sp_14B_Kbps"], between=(0.95, 1.05)
 )

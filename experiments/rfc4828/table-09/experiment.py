@@ -17,6 +17,8 @@ table.run(name="timestamps", set=with_timestamps, profiles=NS2_TCP, rows=rows)(
 )
 table.columns("tcp_with_timestamps", run="timestamps", rows=rows)
 
+rates = ["tcp_1460B_Kbps", "ecn_tcp_1460B_Kbps", "tfrc_sp_200B_Kbps", "stnd_tfrc_200B_Kbps"]
+table.curves(*rates, xlabel="packets dropped", ylabel="rate of sending, kbit/s", log="xy")
 for row, p in (("10%/10", "10%"), ("20%/50", "20%"), ("30%/200", "30%")):
     table.claim(f"TFRC-SP with 200 bytes has about the rate of the large-packet TCP up to 30 %: at {p}")(
         ratio(row, "tfrc_sp_200B_Kbps", "tcp_1460B_Kbps"), between=(0.6, 1.8)

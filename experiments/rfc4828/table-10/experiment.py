@@ -61,6 +61,8 @@ rows = ["0.001%/10", "0.01%/10", "0.1%/100", "0.5%/100", "1%/100"]
 table.columns(*(f"tcp_{segment}" for segment in SEGMENTS), run="tcp", rows=rows)
 table.columns("goodput_14", "goodput_1460", run="tcp", rows=["1%/100"])
 
+rates = ["tcp_Kbps", "ecn_tcp_Kbps", "tfrc_sp_14B_Kbps", "stnd_tfrc_14B_Kbps"]
+table.curves(*rates, xlabel="bytes dropped", ylabel="rate of sending, kbit/s", log="xy")
 table.claim("Up to 0.01 % a byte TCP does best with 1460 bytes: more than with 512")(
     ratio("0.001%/10", "tcp_1460", "tcp_512"), between=(1.1, 2.5)
 )

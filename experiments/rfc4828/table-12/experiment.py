@@ -36,7 +36,7 @@ table.claim(
 table.claim("where the drop rate of TCP is that of the print")(
     lambda t: t["1600/320", "congested_tcp_drop_rate"], between=(0.3, 0.44), evidence="print 0.37"
 )
-table.claim("and with 1600 sessions, where those of our web traffic are 27 and 29 %")(
+table.claim("and with 1600 sessions, where those of our web traffic are 26 and 27 %")(
     ratio("1600/320", "tfrc_sp_200B_send_Kbps", "tcp_1460B_send_Kbps"),
     between=(1.2, 30),
     evidence="row 1600, the same sentence",

@@ -1,4 +1,4 @@
-from mix import as_published_and_in_buffers, n_flows, web_at_140_ms
+from mix import as_published_and_in_buffers, n_flows
 
 from tfrc.lab import ratio
 
@@ -12,4 +12,3 @@ table.claim("while each TFRC-SP goes on with some 57 kbit/s")(
 table.claim("TCP falls behind from N = 5 on")(
     ratio("50/5", "tfrc_sp_200B_send_Kbps", "tcp_1460B_send_Kbps"), between=(1.5, 8)
 )
-web_at_140_ms(table)

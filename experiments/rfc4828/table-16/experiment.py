@@ -1,11 +1,11 @@
-from mix import NS2_TCP, NS2_TFRC, as_published_and_in_buffers, n_flows, web_at_140_ms
+from mix import NS2_TCP, NS2_TFRC, NS2_WEB, as_published_and_in_buffers, n_flows
 
 from tfrc.lab import ratio
 
 table = n_flows(
     "Table 16",
     "Drop and send rates: drop-tail queues in bytes, N TCP and N standard TFRC",
-    profiles={"as-published": [*NS2_TCP, *NS2_TFRC]},
+    profiles={"as-published": [*NS2_TCP, *NS2_WEB, *NS2_TFRC]},
 )
 as_published_and_in_buffers(table, tfrc="stnd_tfrc_200B")
 
@@ -18,4 +18,3 @@ table.claim("with fewer flows it is well ahead: N = 3")(
 table.claim("At drop rates of 30 % and more it has less than its share: N = 20")(
     ratio("200/20", "tcp_1460B_send_Kbps", "stnd_tfrc_200B_send_Kbps"), between=(0.02, 0.4)
 )
-web_at_140_ms(table)
