@@ -79,20 +79,46 @@ fn measure() -> Result<Vec<Count>, String> {
         |which: &str, packets: u32| instructions(Command::new(&core).args([which, &packets.to_string()]));
     // What the pattern itself costs is not work of the core.
     let cost = |which: &str| Ok::<f64, String>(of_core(which, PACKETS[1])? - of_core(which, PACKETS[0])?);
-    let packet = (cost("tfrc")? - cost("nothing")?) / f64::from(PACKETS[1] - PACKETS[0]);
+    let packet =
+        || Ok::<f64, String>((cost("tfrc")? - cost("nothing")?) / f64::from(PACKETS[1] - PACKETS[0]));
     let program = python::development()?;
     let count = |name, unit, value| Count { name, unit, value };
-    Ok(vec![
-        count("packet", "instructions for a data packet (sender, receiver, feedback)", packet),
-        count("hop-small", "instructions for a hop, 16 TCP and 16 TFRC flows", hop(&program, &[], "10s")?),
-        count(
-            "hop-large",
-            "instructions for a hop, 128 TCP and 128 TFRC flows",
-            hop(&program, &LARGE, "1s")?,
-        ),
-        count("flow", "bytes on the heap for a TFRC flow before its first packet", flow(&program, NOTHING)?),
-        count("flow-second", "bytes on the heap for a TFRC flow after a second", flow(&program, "1s")?),
-    ])
+    // Counts are the same beside each other, and valgrind keeps one processor busy.
+    let (hops, flows) = std::thread::scope(|scope| {
+        let hops = scope.spawn(|| {
+            Ok::<_, String>([
+                count(
+                    "hop-small",
+                    "instructions for a hop, 16 TCP and 16 TFRC flows",
+                    hop(&program, &[], "10s")?,
+                ),
+                count(
+                    "hop-large",
+                    "instructions for a hop, 128 TCP and 128 TFRC flows",
+                    hop(&program, &LARGE, "1s")?,
+                ),
+            ])
+        });
+        let flows = || {
+            Ok::<_, String>([
+                count("packet", "instructions for a data packet (sender, receiver, feedback)", packet()?),
+                count(
+                    "flow",
+                    "bytes on the heap for a TFRC flow before its first packet",
+                    flow(&program, NOTHING)?,
+                ),
+                count(
+                    "flow-second",
+                    "bytes on the heap for a TFRC flow after a second",
+                    flow(&program, "1s")?,
+                ),
+            ])
+        };
+        let flows = flows();
+        (hops.join().unwrap_or_else(|_| Err("the count of hops panicked".to_owned())), flows)
+    });
+    let ([small, large], [packet, flow, second]) = (hops?, flows?);
+    Ok(vec![packet, small, large, flow, second])
 }
 
 /// The settings that make the small dumbbell the large one.
