@@ -233,11 +233,13 @@ fn options_of_dccp_are_refused_by_name() {
 #[test]
 fn ends_that_are_no_file() {
     let place = Place::new();
-    let (receiver, address, key) = recv(&place, &["-o", &place.file("out"), "--json"]);
+    let (mut receiver, address, key) = recv(&place, &["-o", &place.file("out"), "--json"]);
     let endless = ["--pps", "50", "-t", "1min", "--json", "--peer-key", &key];
     let mut sender =
         Program::start(at(&place, "sender", &[&["send", &address, "--quic"], &endless[..]].concat()));
     sender.wait_for("connected");
+    // An end that is interrupted before it has sent anything fails at the other.
+    receiver.wait_for("goodput");
     sender.signal("INT");
     let (sender, receiver): (Summary, Value) = (sender.succeed().json(), receiver.succeed().json());
     assert_eq!((sender.outcome, &receiver["outcome"]), (Some(Outcome::Stopped), &"complete".into()));
