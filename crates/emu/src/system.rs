@@ -128,7 +128,7 @@ fn interface_request(name: &str) -> io::Result<libc::ifreq> {
         ));
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([from]);
     }
     Ok(request)
 }

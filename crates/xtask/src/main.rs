@@ -158,8 +158,12 @@ enum Chore {
         #[arg(long = "in", value_name = "FOLDER")]
         in_folder: Option<PathBuf>,
     },
-    /// The release build, and in target/dist what users get: packages, a static program, an image
-    Release,
+    /// Files for users, into target/dist: programs, packages, libraries, wheels, site, checksums
+    Release {
+        /// The steps; without one all
+        #[arg(value_name = "STEP", value_parser = release::names())]
+        steps: Vec<String>,
+    },
     /// The book as a site with the gallery as its front and the playground: target/site/book
     Site,
     /// Processor time next to peers: a packet-hop (ns-2, a floor), a packet received (`wire`)
@@ -217,7 +221,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Readme { built: true, .. } => readme::built(),
         Chore::Readme { in_folder: Some(folder), .. } => readme::run(&readme::Program::In(folder)),
         Chore::Readme { .. } => readme::run(&readme::Program::Installed),
-        Chore::Release => release::run(),
+        Chore::Release { steps } => release::run(&steps),
         Chore::Site => site::build(),
         Chore::Speed(choice) => speed::run(&choice),
         Chore::Test => test::run(),

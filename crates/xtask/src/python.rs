@@ -46,19 +46,23 @@ pub(crate) fn check() -> Outcome {
 /// The interpreter of the virtual environment in `target/python`, with what the tests of the
 /// bindings use installed there.
 pub(crate) fn environment() -> Result<PathBuf, String> {
-    let environment = root().join("target/python");
-    if !environment.join("bin/pip").exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    }
-    std::fs::create_dir_all(scratch()).map_err(|e| format!("{}: {e}", scratch().display()))?;
-    let python = environment.join("bin/python");
+    let python = virtual_environment(&root().join("target/python"))?;
     run(pip(&python).args(["install", "--requirement", REQUIREMENTS]))?;
     Ok(python)
 }
 
-/// pip, which leaves no cache and unpacks next to the environment: the system's folder for
-/// temporary files is often too small for what the tests need (a gigabyte).
-fn pip(python: &Path) -> Command {
+/// The interpreter of a virtual environment, which is made if it is not there.
+pub(crate) fn virtual_environment(folder: &Path) -> Result<PathBuf, String> {
+    if !folder.join("bin/pip").exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    }
+    std::fs::create_dir_all(scratch()).map_err(|e| format!("{}: {e}", scratch().display()))?;
+    Ok(folder.join("bin/python"))
+}
+
+/// pip, which leaves no cache and unpacks in `target`: the system's folder for temporary files is
+/// often too small for what the tests need (a gigabyte).
+pub(crate) fn pip(python: &Path) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]);
     command.env("TMPDIR", scratch());

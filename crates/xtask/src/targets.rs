@@ -1,5 +1,6 @@
 //! Other targets than the machine that builds: a device without a system, and Windows.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::python::{built, run};
@@ -9,7 +10,7 @@ use crate::{Outcome, cargo, root};
 const DEVICE: &str = "thumbv7em-none-eabihf";
 /// The package that runs on it.
 const ON_DEVICE: &str = "crates/tfrc/no-std/cortex-m";
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
+pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
 /// Random numbers where Rust's library asks Windows 10 for them, which Debian's wine 8 has not.
 const RANDOM: &str = "#include <windows.h>\n#include <ntsecapi.h>\n\
     __declspec(dllexport) BOOL ProcessPrng(PBYTE to, SIZE_T size) { return RtlGenRandom(to, size); }\n";
@@ -42,8 +43,21 @@ pub(crate) fn windows() -> Outcome {
         .arg(format!("TARGET={WINDOWS}"))
         .arg(format!("PREFIX={}", prefix.display()))
         .env("CARGO", cargo().get_program()))?;
-    // Beside the library, where the loader looks.
-    let program = prefix.join("bin/cost.exe");
+    same("under wine", &cost_under_wine(&prefix)?, &cost_here()?)
+}
+
+/// The words of `cost.c` under wine with the DLL of a prefix.
+pub(crate) fn cost_under_wine(prefix: &Path) -> Result<String, String> {
+    let tried = root().join("target/c/wine-tried");
+    std::fs::create_dir_all(&tried).map_err(|error| format!("{}: {error}", tried.display()))?;
+    // Beside the program, where the loader looks.
+    for name in ["tfrc.dll", "bcryptprimitives.dll"] {
+        let _ = std::fs::remove_file(tried.join(name));
+    }
+    let library = prefix.join("bin/tfrc.dll");
+    std::fs::copy(&library, tried.join("tfrc.dll"))
+        .map_err(|error| format!("{}: {error}", library.display()))?;
+    let program = tried.join("cost.exe");
     run(Command::new("x86_64-w64-mingw32-gcc")
         .args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"])
         .arg("-I")
@@ -54,26 +68,29 @@ pub(crate) fn windows() -> Outcome {
         .arg("-L")
         .arg(prefix.join("lib"))
         .arg("-ltfrc"))?;
-    let random = prefix.join("random.c");
+    let random = tried.join("random.c");
     std::fs::write(&random, RANDOM).map_err(|error| format!("{}: {error}", random.display()))?;
     run(Command::new("x86_64-w64-mingw32-gcc")
         .args(["-shared", "-o"])
-        .arg(prefix.join("bin/bcryptprimitives.dll"))
+        .arg(tried.join("bcryptprimitives.dll"))
         .arg(&random)
         .arg("-ladvapi32"))?;
-    let there = said(
+    cost(
         Command::new("wine")
             .arg(&program)
-            .arg(PACKETS)
             .env("WINEPREFIX", root().join("target/c/wine"))
             .env("WINEDEBUG", "-all"),
-    )?;
-    let here = said(
-        cargo()
-            .args(["run", "--locked", "--quiet", "--package", "tfrc-c", "--example", "cost", "--"])
-            .arg(PACKETS),
-    )?;
-    same("under wine", &there, &here)
+    )
+}
+
+/// The words of `cost.rs` here.
+pub(crate) fn cost_here() -> Result<String, String> {
+    cost(cargo().args(["run", "--locked", "--quiet", "--package", "tfrc-c", "--example", "cost", "--"]))
+}
+
+/// The words of a build of the example `cost` on its packets.
+pub(crate) fn cost(command: &mut Command) -> Result<String, String> {
+    said(command.arg(PACKETS))
 }
 
 /// The first line that a program prints.
@@ -87,7 +104,7 @@ fn said(command: &mut Command) -> Result<String, String> {
 }
 
 /// Two machines say the same.
-fn same(place: &str, there: &str, here: &str) -> Outcome {
+pub(crate) fn same(place: &str, there: &str, here: &str) -> Outcome {
     println!("   {place}: {there}\n   here: {here}");
     if there == here { Ok(()) } else { Err(format!("{place} the rate is another")) }
 }
