@@ -11,7 +11,8 @@ use crate::io::Clock;
 /// One deadline that can be moved at any time.
 ///
 /// On Linux a timerfd, which wakes within some tens of microseconds; elsewhere the runtime's timer,
-/// which is good to a millisecond.
+/// which is good to a millisecond: there a flow of more than some hundred packets a second does not
+/// reach its rate (docs/install.md).
 #[derive(Debug)]
 pub struct Timer {
     clock: Clock,
