@@ -51,9 +51,6 @@ pub(crate) fn cost_under_wine(prefix: &Path) -> Result<String, String> {
     let tried = root().join("target/c/wine-tried");
     std::fs::create_dir_all(&tried).map_err(|error| format!("{}: {error}", tried.display()))?;
     // Beside the program, where the loader looks.
-    for name in ["tfrc.dll", "bcryptprimitives.dll"] {
-        let _ = std::fs::remove_file(tried.join(name));
-    }
     let library = prefix.join("bin/tfrc.dll");
     std::fs::copy(&library, tried.join("tfrc.dll"))
         .map_err(|error| format!("{}: {error}", library.display()))?;

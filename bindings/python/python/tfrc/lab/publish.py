@@ -32,7 +32,7 @@ MARKS = ("<!-- tfrc-lab publish -->", "<!-- end -->")
 # The part of docs/peers.md that is written by hand.
 BY_HAND = "\n## Suites of other projects\n"
 # The picture of an experiment, and the most bytes of one.
-PICTURE, MOST_BYTES = "picture.svg", 104_448
+PICTURE, MOST_BYTES = "picture.svg", 105_000
 WRAP: dict[str, Any] = {"width": 100, "break_on_hyphens": False, "break_long_words": False}
 # Experiments that a check runs again, and the most million packet hops of one.
 SAMPLED, MOST_HOPS = 3, 40.0
