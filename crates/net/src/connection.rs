@@ -85,6 +85,8 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between two looks for a server's first packet after its Response, of which no event
 /// tells.
 const CONFIRMATION_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
+/// The least of [`overtaken`].
+const LEAST_OVERTAKEN: Duration = Duration::from_millis(250);
 /// The time for which Close is repeated.
 const MOST_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -188,14 +190,10 @@ impl Connection {
     }
 
     /// The next datagram received, in order of arrival; `None` when the peer has asked for the end,
-    /// or the connection is over, and all has been read. Cancel-safe.
+    /// or the connection is over, and all has been read. Datagrams that Close has overtaken are
+    /// waited for, for [`overtaken`]. Cancel-safe.
     pub async fn recv(&self) -> Option<Received> {
-        self.until(Awaited::Readable, |state, id| match state.machine.recv(id) {
-            None => is_read_out(state, id).then_some(None),
-            received => Some(received),
-        })
-        .await
-        .flatten()
+        self.read(|state, id| state.machine.recv(id)).await
     }
 
     /// Waits as [`Connection::recv`] does, then adds all datagrams that wait, at most `limit`, to
@@ -204,14 +202,38 @@ impl Connection {
         if limit == 0 {
             return 0;
         }
-        self.until(Awaited::Readable, |state, id| {
+        let read = self.read(|state, id| {
             let before = batch.len();
             batch.extend(std::iter::from_fn(|| state.machine.recv(id)).take(limit));
-            let count = batch.len() - before;
-            (count > 0 || is_read_out(state, id)).then_some(count)
-        })
-        .await
-        .unwrap_or(0)
+            Some(batch.len() - before).filter(|count| *count > 0)
+        });
+        read.await.unwrap_or(0)
+    }
+
+    /// Waits for something to read; `None` once nothing more will come.
+    async fn read<T>(&self, mut take: impl FnMut(&mut State, ConnectionId) -> Option<T>) -> Option<T> {
+        loop {
+            let step = self.until(Awaited::Readable, |state, id| match take(state, id) {
+                Some(taken) => Some(Ok(taken)),
+                None => time_to_come(state, id, self.shared.clock.now()).map(Err),
+            });
+            match step.await? {
+                Ok(taken) => return Some(taken),
+                Err(Duration::ZERO) => return None,
+                Err(wait) => {
+                    let news = self.waiters.of(Awaited::Readable).notified();
+                    let _ = tokio::time::timeout(wait.into(), news).await;
+                }
+            }
+        }
+    }
+
+    /// Returns true while the peer has asked for the end and has no answer yet.
+    #[must_use]
+    pub fn is_asked_to_close(&self) -> bool {
+        let state = self.shared.state();
+        let connection = state.machine.connection(self.id);
+        connection.is_some_and(|connection| connection.state() == tfrc_dccp::State::CloseReceived)
     }
 
     /// Returns the buffers of datagrams that were read, for later ones: a receiver that returns all
@@ -415,11 +437,31 @@ impl Drop for Connection {
     }
 }
 
-/// Returns true if nothing more comes to be read.
-fn is_read_out(state: &State, id: ConnectionId) -> bool {
+/// How long datagrams that a Close has overtaken are waited for, if some are missing: two
+/// round-trip times, by which a path may reorder, and the quarter of a second after which Close is
+/// repeated, as round-trip times of a receiver are late.
+#[must_use]
+pub fn overtaken(rtt: Option<Duration>) -> Duration {
+    (rtt.unwrap_or(Duration::ZERO) * 2).clamp(LEAST_OVERTAKEN, LEAST_PATIENCE)
+}
+
+/// The time for which datagrams may still come of a connection of which nothing waits to be read;
+/// `None` while its end is open, zero when nothing more comes.
+fn time_to_come(state: &State, id: ConnectionId, now: Instant) -> Option<Duration> {
     use tfrc_dccp::State::{CloseReceived, Closed};
-    let state = state.machine.connection(id).map(tfrc_dccp::Connection::state);
-    matches!(state, None | Some(CloseReceived | Closed))
+    let (Some(connection), Some(slot)) = (state.machine.connection(id), state.slots.get(&id)) else {
+        return Some(Duration::ZERO);
+    };
+    match connection.state() {
+        Closed => Some(Duration::ZERO),
+        CloseReceived => {
+            let missing = connection.peer_sent_data_packets() > connection.received_data_packets();
+            let rtt = connection.rate_receiver().map(tfrc::Receiver::rtt);
+            let until = slot.close_heard.filter(|_| missing).map(|heard| heard + overtaken(rtt));
+            Some(until.map_or(Duration::ZERO, |until| until.saturating_since(now)))
+        }
+        _ => None,
+    }
 }
 
 fn explain(closed: &Closed) -> String {

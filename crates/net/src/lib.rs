@@ -18,7 +18,7 @@ mod scheduler;
 mod status;
 mod variant;
 
-pub use connection::{ConnectError, Connection, SendError};
+pub use connection::{ConnectError, Connection, SendError, overtaken};
 pub use endpoint::{BindError, Endpoint, EndpointStats, Recordings};
 pub use options::Options;
 pub use reorder::InOrder;

@@ -172,6 +172,13 @@ impl Connection {
         .await
     }
 
+    /// Returns true while the peer has asked for the end and has no answer yet.
+    #[must_use]
+    pub fn is_asked_to_close(&self) -> bool {
+        let state = self.shared.state();
+        state.over.is_none() && state.peer_close.is_some() && !state.has_agreed
+    }
+
     /// The time by the endpoint's clock, zero at its creation.
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -311,10 +318,14 @@ impl Connection {
         self.over().await
     }
 
-    /// Asks the peer for the end, with a text of at most 200 bytes, and waits for it. Data that
+    /// Asks the peer for the end, with a text of at most 200 bytes, or agrees to the end that it has
+    /// asked for, and waits for it. Data that
     /// comes meanwhile can still be read; what waits to be sent is discarded. Returns how the
     /// connection ended.
     pub async fn request_close(&self, text: &str) -> Option<Closed> {
+        if self.is_asked_to_close() {
+            return self.accept_close(text).await;
+        }
         {
             let mut state = self.shared.state();
             state.discard();

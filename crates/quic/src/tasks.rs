@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use noq::{ConnectionError, RecvStream, SendDatagramError, SendStream, VarInt};
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy};
+use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, overtaken};
 use tfrc_units::{Duration, saturating};
 use tokio::task::JoinHandle;
 
@@ -15,8 +15,6 @@ use crate::state::Shared;
 
 /// Datagrams taken out of QUIC at once, at most.
 const BATCH: usize = 64;
-/// The wait for datagrams that Close has overtaken where the round-trip time is unknown.
-const OVERTAKEN: Duration = Duration::from_millis(100);
 /// How long an application that receives may take for the last of its data, as over DCCP. After
 /// that the peer hears that nobody has confirmed anything.
 const ACCEPT_CLOSE_WITHIN: std::time::Duration = std::time::Duration::from_secs(15);
@@ -234,7 +232,7 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> 
                 });
             }
             if shared.on_message(message) {
-                let wait = shared.rtt().unwrap_or(OVERTAKEN);
+                let wait = overtaken(shared.rtt());
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {
                     tokio::time::sleep(wait.into()).await;

@@ -29,17 +29,20 @@ const LONGEST: u64 = 4;
 /// how much time it may come, and the wait is then the longest such time of the last 1024 to 2048
 /// numbers and a quarter more, at most four round-trip times. A lost datagram delays those after it
 /// by the same wait, so reordering by 30 ms costs 37 ms at each loss; without reordering a loss
-/// costs the time of three packets. Memory is bounded by 4096 datagrams.
-#[derive(Debug, Default)]
-pub struct InOrder {
+/// costs the time of three packets. Where nobody reads at once, [`InOrder::patient`] waits longer.
+/// Memory is bounded by 4096 datagrams.
+#[derive(Debug)]
+pub struct InOrder<T = Vec<u8>> {
     /// Everything below has been handed out or given up.
     next: u64,
     /// Everything from here on has not come.
     end: u64,
-    held: BTreeMap<u64, Vec<u8>>,
+    held: BTreeMap<u64, T>,
     /// In order of their numbers; an open one that is missing here is given up.
     gaps: VecDeque<Gap>,
     spread: Spread,
+    /// A gap is open for so long at least.
+    least: Duration,
     late: u64,
 }
 
@@ -83,17 +86,33 @@ impl Spread {
     }
 }
 
-impl InOrder {
+impl<T> InOrder<T> {
     /// Expects the packet with this number first.
     #[must_use]
     pub fn new(first: u64) -> Self {
         let spread = Spread { window_end: first.saturating_add(WINDOW), ..Spread::default() };
-        Self { next: first, end: first, spread, ..Self::default() }
+        Self {
+            next: first,
+            end: first,
+            held: BTreeMap::new(),
+            gaps: VecDeque::new(),
+            spread,
+            least: Duration::ZERO,
+            late: 0,
+        }
+    }
+
+    /// Gives no gap up before this time has passed, unless 4096 datagrams wait behind it: for data
+    /// that nobody reads at once, such as a file.
+    #[must_use]
+    pub const fn patient(mut self, least: Duration) -> Self {
+        self.least = least;
+        self
     }
 
     /// Takes in a packet; [`InOrder::pop`] then gives the datagrams that may go. A packet for a gap
     /// given up is dropped and counted.
-    pub fn push(&mut self, now: Instant, number: u64, datagram: Vec<u8>) {
+    pub fn push(&mut self, now: Instant, number: u64, datagram: T) {
         if number < self.end {
             if let Some(gap) = self.gap(number) {
                 self.spread.note(now.saturating_since(gap.since));
@@ -112,7 +131,7 @@ impl InOrder {
     }
 
     /// The next datagram that need not wait any longer. `rtt` is the round-trip time of the path.
-    pub fn pop(&mut self, now: Instant, rtt: Duration) -> Option<Vec<u8>> {
+    pub fn pop(&mut self, now: Instant, rtt: Duration) -> Option<T> {
         let (&number, _) = self.held.first_key_value()?;
         if number == self.next || self.held.len() >= MOST_HELD {
             return self.take();
@@ -131,7 +150,7 @@ impl InOrder {
     }
 
     /// At the end: the next datagram, gaps or not.
-    pub fn take(&mut self) -> Option<Vec<u8>> {
+    pub fn take(&mut self) -> Option<T> {
         let (number, datagram) = self.held.pop_first()?;
         self.next = number.saturating_add(1);
         self.spread.advance(self.next);
@@ -147,7 +166,8 @@ impl InOrder {
     /// The time after which a gap is given up.
     fn patience(&self, rtt: Duration) -> Duration {
         let reordering = self.spread.wait().min(rtt * LONGEST);
-        if self.held.len() >= LATER_PACKETS { reordering } else { reordering.max(rtt) }
+        let usual = if self.held.len() >= LATER_PACKETS { reordering } else { reordering.max(rtt) };
+        usual.max(self.least)
     }
 
     fn open(&mut self, gap: Gap) {

@@ -55,6 +55,26 @@ fn at_the_end_nothing_stays_behind() {
     assert_eq!((order.take(), order.take(), order.take()), (Some(vec![3]), Some(vec![7]), None));
 }
 
+/// A datagram that comes half a second late has its place, however many came behind it.
+#[test]
+fn who_is_patient_waits_for_what_is_far_behind() {
+    for (least, in_order, late) in [(1000, vec![0, 1, 2, 3, 4, 5, 6], 0), (499, vec![1, 2, 3, 4, 5, 6], 1)] {
+        let mut order = InOrder::new(0).patient(Duration::from_millis(least));
+        for n in 1..6u8 {
+            order.push(at(0), u64::from(n), vec![n]);
+        }
+        let mut out = drain(&mut order, 499);
+        order.push(at(500), 0, vec![0]);
+        order.push(at(500), 6, vec![6]);
+        out.extend(drain(&mut order, 500));
+        assert_eq!((out, order.late()), (in_order, late), "{least} ms");
+    }
+    let mut lost = InOrder::new(0).patient(Duration::from_millis(1000));
+    lost.push(at(0), 1, vec![1]);
+    assert_eq!(lost.poll_timeout(RTT), Some(at(1000)));
+    assert_eq!(drain(&mut lost, 1000), [1]);
+}
+
 /// The output of a stream with some datagrams delayed and some lost.
 struct ReorderOutcome {
     late: u64,

@@ -50,6 +50,8 @@ pub(crate) struct Slot {
     /// The target rate that `rate_changed` has returned last.
     pub(crate) told_rate: Option<Rate>,
     pub(crate) loss_measure: LossMeasure,
+    /// When the peer's Close came.
+    pub(crate) close_heard: Option<Instant>,
 }
 
 /// The tasks that wait for something of a connection, by its kind: a datagram that leaves must not
@@ -161,6 +163,7 @@ impl State {
             rate_changes_kept: FEW_RATE_CHANGES,
             told_rate: None,
             loss_measure: LossMeasure::default(),
+            close_heard: None,
         };
         self.slots.insert(id, slot);
     }
@@ -221,6 +224,7 @@ impl State {
             slot.waiters.wake(&event);
             match event {
                 Event::RateChanged(change) => slot.note(change),
+                Event::CloseReceived => slot.close_heard = Some(now),
                 Event::Closed(closed) => self.over(now, id, closed),
                 _ => {}
             }
