@@ -168,6 +168,18 @@ fn a_guarantee_without_mark_and_circuit_breaker_is_refused() {
     }
 }
 
+/// A program without QUIC does not offer private sessions; with it, it does.
+#[test]
+fn only_who_has_private_sessions_offers_them() {
+    for line in [&["send", "--help"][..], &["send", "--help-all"], &["recv", "--help"], &["stream", "--help"]]
+    {
+        let help = text(&tfrc(line).stdout);
+        for option in ["--quic", "--peer-key"] {
+            assert_eq!(help.contains(option), cfg!(feature = "quic"), "{line:?}: {option}");
+        }
+    }
+}
+
 /// A program without QUIC knows the option, and says how to have it.
 #[cfg(not(feature = "quic"))]
 #[test]

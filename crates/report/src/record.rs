@@ -241,6 +241,11 @@ pub struct Summary {
     /// Datagrams that the application handed over and that were never sent, because the session
     /// ended before; those past their deadline are in `late_dropped_packets`.
     pub unsent_packets: Option<u64>,
+    /// Length of the file that was sent, bytes: what arrives of it is of use only if it is whole.
+    /// Left out where no file was sent, or its holes were meant.
+    pub file_bytes: Option<u64>,
+    /// Bytes of that file that the receiver has not written.
+    pub missing_bytes: Option<u64>,
     /// Datagrams that came by `--udp-in` and were refused because they were longer than a packet of
     /// the path carries; left out if there were none.
     pub too_long_packets: Option<u64>,

@@ -110,9 +110,11 @@ pub struct FlowSummary {
     pub id: String,
     /// Protocol or pattern of the flow, such as `tfrc` or `tcp-sack`.
     pub kind: String,
-    /// Application data sent, bit/s.
+    /// Application data sent after the warm-up, bit/s. What arrives late in the run was sent in
+    /// it, what arrives early may have been sent before it: `goodput_bps` can be higher.
     pub send_rate_bps: Option<f64>,
-    /// Application data that arrived, bit/s.
+    /// Application data that arrived after the warm-up, bit/s, though it may have been sent before
+    /// its end: this can be above `send_rate_bps`.
     pub goodput_bps: Option<f64>,
     /// Packets that links dropped, per packet that was dropped or arrived, 0 to 1.
     pub packet_loss_rate: Option<f64>,
@@ -318,8 +320,9 @@ pub struct Interval {
     pub sent_packets: Option<u64>,
     /// Packets received.
     pub received_packets: Option<u64>,
-    /// Packets found lost; of a simulated or emulated flow, the packets that links dropped in this
-    /// time.
+    /// Packets lost: at a receiver those for whose place, given up a second ago, nothing has come;
+    /// the last interval has the rest, so that the sum is the total. Of a simulated or emulated
+    /// flow, the packets that links dropped in this time.
     pub lost_packets: Option<u64>,
     /// Packets that the sender dropped because their deadline had passed.
     pub late_dropped_packets: Option<u64>,

@@ -103,7 +103,12 @@ pub enum Command {
 /// and completions.
 #[must_use]
 pub fn whole() -> clap::Command {
-    let shown = |command: clap::Command| command.mut_args(|argument| argument.hide(false));
+    let shown = |command: clap::Command| {
+        command.mut_args(|argument| {
+            let is_absent = private::UNKNOWN && private::OPTIONS.contains(&argument.get_id().as_str());
+            argument.hide(is_absent)
+        })
+    };
     let command = Cli::command().mut_subcommand("send", shown);
     if command.find_subcommand("stream").is_some() {
         command.mut_subcommand("stream", shown)

@@ -6,14 +6,19 @@ use clap::Args;
 
 use super::values;
 
+/// A program without the feature `quic` does not offer its options, and knows them to say so.
+pub(super) const UNKNOWN: bool = cfg!(not(feature = "quic"));
+/// Those options, by their names here.
+pub(super) const OPTIONS: [&str; 4] = ["quic", "peer_key", "key", "allow_key"];
+
 /// QUIC in place of DCCP, and the keys of both ends.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PrivateArgs {
     /// Private: encrypted, by QUIC in place of DCCP; at both ends
-    #[arg(long)]
+    #[arg(hide = UNKNOWN, long)]
     pub quic: bool,
     /// Key of the host that is called, SHA256:..., as tfrc prints it there; kept
-    #[arg(long, value_name = "KEY", requires = "quic", value_parser = values::fingerprint)]
+    #[arg(hide = UNKNOWN, long, value_name = "KEY", requires = "quic", value_parser = values::fingerprint)]
     pub peer_key: Option<String>,
     /// File of this end's own key, made if it is not there; without it tfrc/key in the folder of
     /// the user's settings

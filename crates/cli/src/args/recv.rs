@@ -5,7 +5,7 @@ use tfrc_net::{Friend, Profile, Revision};
 use tfrc_units::Duration;
 
 use super::output::{LiveArgs, RecordArgs};
-use super::private::PrivateArgs;
+use super::private::{PrivateArgs, UNKNOWN};
 use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt, Target};
 
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
@@ -44,6 +44,10 @@ pub struct RecvArgs {
     /// Ctrl-C
     #[arg(help_heading = OUTPUT, long, requires = "output")]
     pub append: bool,
+    /// Take a file with holes: one of which the network lost bytes gets its name all the same, and
+    /// exit status 0. Bytes behind a hole move up
+    #[arg(help_heading = OUTPUT, long, requires = "output")]
+    pub lossy: bool,
     /// Start a program for each connection, with the data on its standard input; %n, %a and %t as
     /// with -o. Words are split at spaces and may be quoted; no shell reads them
     #[arg(help_heading = OUTPUT, long, value_name = "COMMAND", conflicts_with_all = ["output", "overwrite", "append"])]
@@ -65,7 +69,7 @@ pub struct RecvArgs {
     #[arg(help_heading = ACCESS, long, value_name = "ADDRESS[/PREFIX]|any", value_parser = values::allowed)]
     pub allow: Vec<AllowedPeers>,
     /// Take connections from the owner of this key only; may be given several times
-    #[arg(help_heading = ACCESS, long, value_name = "KEY", requires = "quic", conflicts_with = "from", value_parser = values::fingerprint)]
+    #[arg(hide = UNKNOWN, help_heading = ACCESS, long, value_name = "KEY", requires = "quic", conflicts_with = "from", value_parser = values::fingerprint)]
     pub allow_key: Vec<String>,
     /// End a connection that has brought no data for this long after it was made; or off
     #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "30s", value_parser = values::time_or_off)]

@@ -53,6 +53,9 @@ pub struct SendArgs {
     /// Send a file, or standard input (-); without it made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
+    /// Send FILE though it arrives with holes; else that is status 1
+    #[arg(help_heading = DATA, long, requires = "file")]
+    pub lossy: bool,
     /// Send what comes to a local UDP port, as from ffmpeg or OBS
     #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
     pub udp_in: Option<ListenAt>,
@@ -65,7 +68,7 @@ pub struct SendArgs {
     /// Packets a second the application makes; else as many as allowed
     #[arg(help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
-    /// Stop after this time, data left or not; made-up data without -t and -n stops after 10 s
+    /// Stop after this time; made-up data without -n after 10 s
     #[arg(help_heading = DATA, short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
     /// Stop after this much data

@@ -151,6 +151,7 @@ impl MediaArgs {
             deadline: Some(self.deadline),
             report: self.report.clone(),
             series: self.series.clone(),
+            lossy: false,
             overwrite: self.overwrite,
             live: self.live,
             output: self.output,

@@ -185,6 +185,11 @@ fn seconds(time: Duration) -> String {
     if time >= 9.95 { format!("{time:.0} s") } else { format!("{time:.1} s") }
 }
 
+/// The sentence for a file of which bytes are missing.
+pub(crate) fn not_whole(missing: u64, length: u64) -> String {
+    format!("not whole: {} of {} missing", count(missing), counted(length, "byte"))
+}
+
 /// A count with its thousands apart, such as `1,490,000`.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();

@@ -115,8 +115,7 @@ pub(crate) fn check_reach(
         return Err(Failure::usage(
             format!("any host that reaches this one could {what}: {who} are not authenticated"),
             format!(
-                "name the {who} with --allow ADDRESS[/PREFIX], or by their keys with --quic and --allow-key, or let \
-                 everybody in with --allow any"
+                "name the {who} with --allow ADDRESS[/PREFIX]{BY_KEY}, or let everybody in with --allow any"
             ),
         ));
     }
@@ -147,6 +146,10 @@ fn is_whole_internet(network: &Prefix) -> bool {
     ];
     ends.iter().any(|ends| ends.iter().all(|end| network.contains(*end)))
 }
+
+/// Another way to name them, of a program that has it.
+const BY_KEY: &str =
+    if cfg!(feature = "quic") { ", or by their keys with --quic and --allow-key" } else { "" };
 
 #[cfg(test)]
 mod tests {

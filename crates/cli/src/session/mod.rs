@@ -21,12 +21,12 @@ mod writer;
 
 pub(crate) use connect::{Callee, IpVersions, connect, resolve};
 pub(crate) use encoded::Encoded;
-pub(crate) use ending::{Ending, count, counted, is_proper, why, why_not_connected};
+pub(crate) use ending::{Ending, count, counted, is_proper, not_whole, why, why_not_connected};
 pub(crate) use files::{Access, Existing};
 pub(crate) use inbox::Inbox;
 pub(crate) use log_limit::{LogLimit, LogRate};
-pub(crate) use output::{Handle, Output, OutputPlan, close_standard_output};
-pub(crate) use part::{EMPTY, Part, UNFINISHED};
+pub(crate) use output::{Handle, Output, OutputPlan, close_standard_output, on_disk};
+pub(crate) use part::{ClosingWord, Part};
 pub(crate) use privacy::{Does, Privacy, only_dccp};
 pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};

@@ -1,6 +1,8 @@
 //! Words between two `tfrc`: the part of each, in its first packet, and in the Close of a sender
-//! that it has not sent all that it meant to, or meant to send nothing. Other peers know no such
-//! words, and need none.
+//! that it has sent a file of so many bytes, has not sent all that it meant to, or meant to send
+//! nothing. Other peers know no such words, and need none.
+
+use std::fmt;
 
 use super::Connection;
 
@@ -11,11 +13,47 @@ pub(crate) enum Part {
     Sends,
 }
 
-/// The closing text of a sender whose source, or which itself, has failed.
+/// The word for what was not sent to its end, in a Close and in the counts that answer it.
 pub(crate) const UNFINISHED: &str = "unfinished";
-/// The closing text of a sender whose source had no data, such as an empty file: the receiver has
-/// all of it.
-pub(crate) const EMPTY: &str = "empty";
+/// The word before the length of a file.
+const FILE: &str = "file ";
+
+/// The closing text of a sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClosingWord {
+    /// Its source had no data, such as an empty file: the receiver has all of it.
+    Empty,
+    /// It has sent a file of this many bytes, which is of use only if it is whole.
+    File(u64),
+    /// Its source, or itself, has failed, or a file was not sent to its end.
+    Unfinished,
+}
+
+impl ClosingWord {
+    /// The word in a peer's closing text; another text is not ours.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text {
+            "empty" => Some(Self::Empty),
+            UNFINISHED => Some(Self::Unfinished),
+            _ => text.strip_prefix(FILE)?.parse().ok().map(Self::File),
+        }
+    }
+
+    /// The word that the peer has closed with.
+    pub(crate) fn of_peer(connection: &Connection) -> Option<Self> {
+        connection.peer_closing_text().as_deref().and_then(Self::read)
+    }
+}
+
+impl fmt::Display for ClosingWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("empty"),
+            Self::File(bytes) => write!(f, "{FILE}{bytes}"),
+            Self::Unfinished => f.write_str(UNFINISHED),
+        }
+    }
+}
 
 impl Part {
     /// The word on the wire.
@@ -33,5 +71,24 @@ impl Part {
             Self::Receives => "the peer receives, too: one end has to send, with tfrc send",
             Self::Sends => "the peer sends, too: one end has to receive, with tfrc recv",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_words_read_back_as_written() {
+        for word in
+            [ClosingWord::Empty, ClosingWord::Unfinished, ClosingWord::File(0), ClosingWord::File(u64::MAX)]
+        {
+            assert_eq!(ClosingWord::read(&word.to_string()), Some(word));
+        }
+        for other in
+            ["", "file", "file ", "file x", "file -1", "file 1 ", "file 18446744073709551616", "unfinished 3"]
+        {
+            assert_eq!(ClosingWord::read(other), None, "{other:?}");
+        }
     }
 }

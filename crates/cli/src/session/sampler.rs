@@ -14,6 +14,8 @@ use super::tally::as_f64;
 pub(crate) struct Sampler {
     start: Instant,
     last: Status,
+    /// Datagrams counted as lost.
+    lost: u64,
     slow_start_over: bool,
     allowed: TimeMean,
     rtt: TimeMean,
@@ -43,6 +45,7 @@ impl Sampler {
         Self {
             start,
             last: first,
+            lost: 0,
             slow_start_over: false,
             allowed: TimeMean::default(),
             rtt: TimeMean::default(),
@@ -99,8 +102,9 @@ impl Sampler {
         })
     }
 
-    /// The records of a receiver since the last call.
-    pub(crate) fn receiver(&mut self, connection: &Connection) -> Vec<Record> {
+    /// The records of a receiver since the last call. `lost` datagrams are known to be lost by now,
+    /// never fewer than before.
+    pub(crate) fn receiver(&mut self, connection: &Connection, lost: u64) -> Vec<Record> {
         let status = connection.status();
         let mut records = Vec::new();
         if status.loss_events > self.last.loss_events {
@@ -111,7 +115,6 @@ impl Sampler {
             let (new, old) = (&status.stats, &self.last.stats);
             let bytes = new.received_data_bytes - old.received_data_bytes;
             let received = new.received_data_packets - old.received_data_packets;
-            let sent = status.peer_sent_packets.saturating_sub(self.last.peer_sent_packets);
             if let Some(rtt) = status.sender_rtt {
                 self.rtt.add(rtt.as_secs_f64(), passed);
             }
@@ -119,13 +122,14 @@ impl Sampler {
                 t_s: self.seconds(status.at),
                 interval_s: passed.as_secs_f64(),
                 received_packets: Some(received),
-                lost_packets: Some(sent.saturating_sub(received)),
+                lost_packets: Some(lost.saturating_sub(self.lost)),
                 dropped_by_reader_packets: Some(new.queue_dropped_packets - old.queue_dropped_packets),
                 goodput_bps: Some(as_f64(bytes) * 8.0 / passed.as_secs_f64()),
                 loss_event_rate: Some(status.loss_event_rate.get()),
                 rtt_s: status.sender_rtt.map(Duration::as_secs_f64),
                 ..Interval::default()
             }));
+            self.lost = lost;
         }
         self.last = status;
         records

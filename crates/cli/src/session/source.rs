@@ -136,6 +136,16 @@ impl DatagramSource {
         matches!(self.input, Input::Udp(_))
     }
 
+    /// The bytes of a file that are to be sent; `None` for what is no file.
+    pub(crate) fn file_bytes(&self) -> Option<u64> {
+        self.expected.map(|length| length.max(self.given).min(self.left.saturating_add(self.given)))
+    }
+
+    /// Bytes given out so far.
+    pub(crate) const fn given(&self) -> u64 {
+        self.given
+    }
+
     /// After the end: the bytes given out and the length that the file had when it was opened, if
     /// it has become shorter.
     pub(crate) fn shortfall(&self) -> Option<(u64, u64)> {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use tfrc_report::record::Summary;
 
-use super::UNFINISHED;
+use super::part::UNFINISHED;
 
 /// The counts of a receiver at the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,10 +31,15 @@ pub(crate) struct Tally {
 pub(crate) enum Trouble {
     /// The device that holds the file is full.
     DiskFull,
+    /// None: bytes of a file are missing, and this receiver takes it so, as --lossy says or as it
+    /// writes to no file.
+    Holes,
     /// No data came for the time that the receiver allows.
     Idle,
     /// The user ended the receiver.
     Interrupted,
+    /// Bytes of a file are missing.
+    NotWhole,
     /// A reason that this version has no word for.
     Other,
     /// The program that read the receiver's output has closed it.
@@ -46,10 +51,12 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::DiskFull,
+        Self::Holes,
         Self::Idle,
         Self::Interrupted,
+        Self::NotWhole,
         Self::Other,
         Self::ReaderClosed,
         Self::Unfinished,
@@ -70,8 +77,10 @@ impl Trouble {
     const fn word(self) -> &'static str {
         match self {
             Self::DiskFull => "disk-full",
+            Self::Holes => "holes",
             Self::Idle => "idle",
             Self::Interrupted => "interrupted",
+            Self::NotWhole => "not-whole",
             Self::Other => "other",
             Self::ReaderClosed => "reader-closed",
             Self::Unfinished => UNFINISHED,
@@ -84,7 +93,9 @@ impl Trouble {
         match self {
             Self::DiskFull => "the receiver's disk is full",
             Self::Idle => "the receiver ended the session because no data came for its --idle-timeout",
+            Self::Holes => "the receiver takes a file with holes",
             Self::Interrupted => "the receiver was interrupted",
+            Self::NotWhole => "the receiver's file is not whole",
             Self::Other => "the receiver ended the session for a reason that this version does not know",
             Self::ReaderClosed => "the program that reads the receiver's output has closed it",
             Self::Unfinished => "the receiver heard that not all was sent",
@@ -94,6 +105,12 @@ impl Trouble {
 }
 
 impl Tally {
+    /// True if the receiver could not do its part: not for words about what has been sent, or lost.
+    pub(crate) fn is_receivers(&self) -> bool {
+        use Trouble::{Holes, NotWhole, Unfinished};
+        self.trouble.is_some_and(|trouble| !matches!(trouble, Holes | NotWhole | Unfinished))
+    }
+
     /// Loss events per packet, slow start excluded; `None` if it never ended.
     pub(crate) fn loss_event_rate(&self) -> Option<f64> {
         (self.of_packets > 0).then(|| as_f64(self.loss_events) / as_f64(self.of_packets))

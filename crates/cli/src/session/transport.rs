@@ -166,6 +166,11 @@ impl Connection {
         either!(self, one => one.peer_closing_text())
     }
 
+    /// True while the peer has asked for the end and has no answer yet.
+    pub(crate) fn is_asked_to_close(&self) -> bool {
+        either!(self, one => one.is_asked_to_close())
+    }
+
     pub(crate) fn set_closing_text(&self, text: &str) {
         either!(self, one => one.set_closing_text(text));
     }

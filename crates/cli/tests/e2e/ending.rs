@@ -112,7 +112,7 @@ fn a_source_that_shrinks_is_a_failure() {
     assert!(last_line(&sender).contains("of 1,000,000 bytes were there"), "{}", sender.stderr);
     // The receiver has all that was sent, and not all that was meant.
     let receiver = receiver.end();
-    ended(&receiver, 1, "failed: the sender ended before it had sent all that it meant to; ");
+    ended(&receiver, 1, "failed: not whole: the sender ended before it had sent all that it meant to; ");
     assert!(last_line(&receiver).contains("out.part holds ") && !Path::new(&to).exists());
     // More than is there is not a failure.
     let (receiver, address) = recv(&["-1"]);

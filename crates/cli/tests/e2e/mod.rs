@@ -39,3 +39,4 @@ mod transfer;
 mod udp;
 mod verdict;
 mod video;
+mod whole;

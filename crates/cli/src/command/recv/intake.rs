@@ -29,6 +29,31 @@ pub(super) enum StopTaking {
     Output(Arc<io::Error>),
 }
 
+/// Counts of datagrams on their way from the connection to the writer, which go on.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Taken from the connection.
+    taken: AtomicU64,
+    /// Those of them that came after their place had been given up.
+    late: AtomicU64,
+    /// Places given up.
+    given_up: AtomicU64,
+}
+
+impl Progress {
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn late(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn given_up(&self) -> u64 {
+        self.given_up.load(Ordering::Relaxed)
+    }
+}
+
 /// Takes datagrams, puts them in order and hands them on.
 pub(super) struct Intake {
     connection: Arc<Connection>,
@@ -38,21 +63,26 @@ pub(super) struct Intake {
     fed: Instant,
     /// Time without data after which the connection is given up.
     idle: Option<Duration>,
-    late: Arc<AtomicU64>,
+    progress: Arc<Progress>,
     batch: Vec<Received>,
     /// Buffers of datagrams that have been handed on.
     done: Vec<Vec<u8>>,
 }
 
 impl Intake {
-    pub(super) fn new(connection: &Arc<Connection>, writer: DatagramWriter, idle: Option<Duration>) -> Self {
+    pub(super) fn new(
+        connection: &Arc<Connection>,
+        inbox: Inbox,
+        writer: DatagramWriter,
+        idle: Option<Duration>,
+    ) -> Self {
         Self {
             fed: connection.now(),
             connection: Arc::clone(connection),
-            inbox: Inbox::default(),
+            inbox,
             writer,
             idle,
-            late: Arc::default(),
+            progress: Arc::default(),
             batch: Vec::new(),
             done: Vec::new(),
         }
@@ -60,19 +90,29 @@ impl Intake {
 
     /// Takes in the first datagram.
     pub(super) fn begin(&mut self, first: Received) {
-        self.inbox.push(self.fed, first);
+        self.push(first);
     }
 
-    /// The number of datagrams that came too late, which goes on.
-    pub(super) fn late(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.late)
+    /// The counts.
+    pub(super) fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    fn push(&mut self, datagram: Received) {
+        self.inbox.push(self.fed, datagram);
+        self.progress.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn note(&self) {
+        self.progress.late.store(self.inbox.late(), Ordering::Relaxed);
+        self.progress.given_up.store(self.inbox.given_up(), Ordering::Relaxed);
     }
 
     /// Takes data and hands it on, in order, until something ends that. While the output takes
     /// nothing, nothing is read: the connection's own queue fills, drops, and informs the sender.
     pub(super) async fn take(mut self, mut interrupt: Interrupt) -> (Self, StopTaking) {
         let stop = self.taken(&mut interrupt).await;
-        self.late.store(self.inbox.late(), Ordering::Relaxed);
+        self.note();
         (self, stop)
     }
 
@@ -85,7 +125,7 @@ impl Intake {
             self.hand_on(now, rtt);
             self.writer.flush();
             self.connection.recycle(self.done.drain(..));
-            self.late.store(self.inbox.late(), Ordering::Relaxed);
+            self.note();
             let room = self.writer.has_room();
             let next_gap = self.inbox.poll_timeout(rtt).filter(|_| room);
             let wait = next_gap.map(|at| std::time::Duration::from(at.saturating_since(now)));
@@ -101,7 +141,7 @@ impl Intake {
                     self.fed = self.connection.now();
                     let mut batch = std::mem::take(&mut self.batch);
                     for datagram in batch.drain(..) {
-                        self.inbox.push(self.fed, datagram);
+                        self.push(datagram);
                         self.hand_on(self.fed, rtt);
                     }
                     self.batch = batch;
@@ -135,6 +175,7 @@ impl Intake {
             let Some(datagram) = self.inbox.take() else { break };
             self.writer.write(&datagram);
         }
+        self.note();
         self.writer.finish().await
     }
 }

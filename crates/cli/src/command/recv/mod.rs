@@ -6,6 +6,7 @@
 
 mod in_turn;
 mod intake;
+mod losses;
 mod many;
 mod metrics;
 mod naming;

@@ -36,6 +36,8 @@ pub(super) struct ServeOptions {
     pub(super) take: Take,
     /// Time without data after which a connection is ended; `None`: no limit.
     pub(super) idle_timeout: Option<Duration>,
+    /// Holes in a file are meant.
+    pub(super) lossy: bool,
     /// How records are written.
     pub(super) reporter: ReporterConfig,
     /// A note for the user on fewer connections at once than wanted.
@@ -163,6 +165,7 @@ impl ServeOptions {
         Ok(Self {
             destination,
             take,
+            lossy: args.lossy,
             idle_timeout: match args.idle_timeout {
                 Limit::After(time) => Some(time),
                 Limit::Off => None,

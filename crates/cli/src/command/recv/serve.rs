@@ -7,14 +7,14 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_net::{Closed, ClosedBy};
 use tfrc_report::record::{EventKind, Outcome, Record, Role, Start, Summary};
 use tfrc_units::{Duration, Instant};
 
 use super::Receiver;
-use super::intake::{Intake, StopTaking};
+use super::intake::{Intake, Progress, StopTaking};
+use super::losses::Losses;
 use super::options::Take;
 use super::sink::Sink;
 use super::speaker::Speaker;
@@ -23,8 +23,8 @@ use crate::Failure;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, Connection, DatagramWriter, EMPTY, Ending, Output, Part, SAMPLE, Sampler, Tally, Task, Trouble,
-    UNFINISHED, UdpOutCounts, Written, as_f64, count, counted, is_proper, shown, why,
+    self, ClosingWord, Connection, DatagramWriter, Ending, Inbox, Output, Part, SAMPLE, Sampler, Tally, Task,
+    Trouble, UdpOutCounts, Written, as_f64, count, counted, is_proper, not_whole, shown, why,
 };
 
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
@@ -33,6 +33,10 @@ const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// How long a receiver that is interrupted waits for the writes that have begun.
 const LAST_WRITES: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// How long a datagram of a file is waited for behind which others have come: longer than a path
+/// that reorders delays one, for nobody reads the file meanwhile.
+const FILE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a connection went.
 #[derive(Debug)]
@@ -71,9 +75,10 @@ struct Serving<'a> {
     config: ReporterConfig,
     began: Instant,
     sampler: Sampler,
-    /// The counts of the writer, and the datagrams that came too late.
+    /// The counts of the writer, and of what goes to it.
     written: Arc<Written>,
-    late: Arc<AtomicU64>,
+    progress: Arc<Progress>,
+    losses: Losses,
     /// Datagrams and bytes written that the totals know of.
     reported: (u64, u64),
     /// The name of the output.
@@ -88,8 +93,10 @@ struct Serving<'a> {
     second: Second,
     /// A sentence if the peer receives, too.
     clash: Option<&'static str>,
-    /// The sender had no data to send.
-    empty: bool,
+    /// The data goes into a file, of which holes are not meant.
+    keeps_whole: bool,
+    /// The word of the sender's Close, once that has come.
+    word: Option<ClosingWord>,
 }
 
 /// The data of the last whole second.
@@ -134,7 +141,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
     let clash = Part::Receives.clash(connection);
     let first = interrupt.or(connection.recv()).await.flatten();
-    let empty = first.is_none() && connection.peer_closing_text().is_some_and(|text| text == EMPTY);
+    let empty = first.is_none() && ClosingWord::of_peer(connection) == Some(ClosingWord::Empty);
     // A stranger who brings nothing makes no file and starts no program; a sender of an empty file
     // does.
     let opened = if first.is_some() || empty {
@@ -153,7 +160,9 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let options = &receiver.options;
     let writer = DatagramWriter::start(handle, options.take.others());
     let written = writer.written();
-    let mut intake = Intake::new(connection, writer, options.idle_timeout);
+    let is_file = sink.output.is_file();
+    let inbox = Inbox::patient(if is_file { FILE_PATIENCE } else { Duration::ZERO });
+    let mut intake = Intake::new(connection, inbox, writer, options.idle_timeout);
     let mut run = Serving {
         receiver,
         connection,
@@ -161,7 +170,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         began,
         sampler,
         written,
-        late: intake.late(),
+        progress: intake.progress(),
+        losses: Losses::default(),
         reported: (0, 0),
         output: sink.output.name(),
         player: if let Output::Udp(out) = &sink.output { Some(out.counts()) } else { None },
@@ -170,7 +180,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         number,
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
         clash,
-        empty,
+        keeps_whole: is_file && !options.lossy,
+        word: None,
     };
     if let Some(datagram) = first {
         intake.begin(datagram);
@@ -183,16 +194,27 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
             stop
         }
     };
+    let mut place = None;
     if let StopTaking::Ended = stop {
+        run.word = ClosingWord::of_peer(connection);
+        let is_asked = connection.is_asked_to_close();
         stop = write_rest(&mut intake, &sink.output, interrupt).await;
+        // The deed comes before the word: the sender hears that all is written once it has its
+        // place.
+        if is_asked && run.has_all(&stop) {
+            match sink.keep().await {
+                Ok(kept) => place = kept,
+                Err(error) => stop = StopTaking::Output(Arc::new(error)),
+            }
+        }
     }
     let (tally, closed) = run.close(&mut intake, &stop).await;
     let ended = receiver.endpoint.now();
-    for record in run.sampler.receiver(connection) {
+    let (tally, summary) = run.summarise_end(tally, closed.as_ref());
+    for record in run.sampler.receiver(connection, summary.lost_packets.unwrap_or(0)) {
         speaker.say(ended, &record);
     }
     speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
-    let summary = run.summarise(tally, closed.as_ref());
     run.report(tally);
     let brought = match (clash, summary.sent_packets) {
         (Some(_), _) => Brought::Receiver,
@@ -204,7 +226,12 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let config = run.config.clone();
     // The pipe of a program is closed with its last handle.
     drop((run, intake));
-    ending = settle(&mut sink.output, ending, tally.bytes).with(absence);
+    let held = match place {
+        Some(place) => Some(format!("{place} holds {}", counted(tally.bytes, "byte"))),
+        None if ending.outcome == Outcome::Complete => None,
+        None => sink.output.holds(tally.bytes),
+    };
+    ending = ending.with(held).with(absence);
     if let Some(fault) = sink.program_ended(interrupt.wished()).await {
         ending = match ending.outcome {
             Outcome::Complete => Ending::failed(fault),
@@ -262,10 +289,13 @@ impl Serving<'_> {
 
     fn sample(&mut self, speaker: &mut Speaker<'_>, interrupt: &Interrupt) {
         let now = self.receiver.endpoint.now();
-        for record in self.sampler.receiver(self.connection) {
+        let stats = self.connection.status().stats;
+        let filled = self.progress.late() + stats.queue_dropped_packets;
+        let lost = self.losses.see(now, self.progress.given_up(), filled);
+        for record in self.sampler.receiver(self.connection, lost) {
             speaker.say(now, &record);
         }
-        if !self.told_of_drops && self.connection.status().stats.queue_dropped_packets > 0 {
+        if !self.told_of_drops && stats.queue_dropped_packets > 0 {
             self.told_of_drops = true;
             speaker.note(&format!("dropped here: {}", self.too_slow()));
         }
@@ -277,7 +307,7 @@ impl Serving<'_> {
         }
         let tally = self.tally(&StopTaking::Ended);
         self.report(tally);
-        self.measure(now, tally.late);
+        self.measure(now, lost, tally.late);
         if self.config.connection.is_none() {
             let summary = self.summarise(tally, None);
             interrupt.keep(Some(LastWords {
@@ -288,15 +318,12 @@ impl Serving<'_> {
         }
     }
 
-    /// Tells the receiver's totals how the connection is; `late` datagrams came too late.
-    fn measure(&mut self, now: Instant, late: u64) {
+    /// Tells the receiver's totals how the connection is; `lost` datagrams are lost, `late` came too
+    /// late.
+    fn measure(&mut self, now: Instant, lost: u64, late: u64) {
         let status = self.connection.status();
         let stats = &status.stats;
-        let fates = Fates {
-            lost: status.peer_sent_packets.saturating_sub(stats.received_data_packets),
-            late,
-            dropped: stats.queue_dropped_packets,
-        };
+        let fates = Fates { lost, late, dropped: stats.queue_dropped_packets };
         let gauges = Gauges {
             peer: self.connection.remote_addr().map_or_else(String::new, shown),
             rate_bps: self.second.rate(now, stats.received_data_bytes),
@@ -331,9 +358,14 @@ impl Serving<'_> {
 
     /// The counts now: of what has been written, not of what came.
     fn tally(&self, stop: &StopTaking) -> Tally {
-        let ((received, bytes), late) = (self.written.counts(), self.late.load(Ordering::Relaxed));
+        let ((received, bytes), late) = (self.written.counts(), self.progress.late());
         let status = self.connection.status();
-        let arrived = status.stats.received_data_packets;
+        let stats = &status.stats;
+        // What comes after the end is lost to both ends, and nobody's fault here.
+        let arrived = match stop {
+            StopTaking::Ended => self.progress.taken() + stats.queue_dropped_packets,
+            _ => stats.received_data_packets,
+        };
         let (loss_events, of_packets) = status.after_slow_start;
         Tally {
             received,
@@ -343,10 +375,13 @@ impl Serving<'_> {
             of_packets,
             dropped: arrived.saturating_sub(received).saturating_sub(late),
             trouble: match stop {
-                StopTaking::Ended => {
-                    let said = self.connection.peer_closing_text();
-                    said.is_some_and(|text| text == UNFINISHED).then_some(Trouble::Unfinished)
-                }
+                StopTaking::Ended => match self.word {
+                    Some(ClosingWord::Unfinished) => Some(Trouble::Unfinished),
+                    Some(ClosingWord::File(length)) if bytes < length => {
+                        Some(if self.keeps_whole { Trouble::NotWhole } else { Trouble::Holes })
+                    }
+                    _ => None,
+                },
                 StopTaking::Idle(_) => Some(Trouble::Idle),
                 StopTaking::Interrupted => Some(Trouble::Interrupted),
                 StopTaking::Output(error) => Some(Trouble::of(error)),
@@ -370,7 +405,32 @@ impl Serving<'_> {
             ..Summary::default()
         };
         tally.complete(sent, &mut summary);
+        if let Some(ClosingWord::File(length)) = self.word.filter(|_| self.keeps_whole) {
+            summary.file_bytes = Some(length);
+            summary.missing_bytes = Some(length.saturating_sub(tally.bytes));
+        }
         summary
+    }
+
+    /// The figures at the end. A datagram that has been counted as lost stays so, though it came
+    /// seconds later.
+    fn summarise_end(&mut self, mut tally: Tally, closed: Option<&Closed>) -> (Tally, Summary) {
+        let summary = self.summarise(tally, closed);
+        let total = summary.lost_packets.unwrap_or(0);
+        let lost = self.losses.end(total);
+        if lost == total {
+            return (tally, summary);
+        }
+        tally.late = tally.late.saturating_sub(lost - total);
+        (tally, self.summarise(tally, closed))
+    }
+
+    /// True if everything that the sender meant to send is here, but for what the network may lose.
+    fn has_all(&self, stop: &StopTaking) -> bool {
+        let tally = self.tally(stop);
+        let ended = matches!(stop, StopTaking::Ended) && self.clash.is_none();
+        let brought = self.word == Some(ClosingWord::Empty) || self.progress.taken() > 0;
+        ended && brought && tally.dropped == 0 && matches!(tally.trouble, None | Some(Trouble::Holes))
     }
 
     fn judge(
@@ -383,6 +443,7 @@ impl Serving<'_> {
         let known = |n: Option<u64>| n.unwrap_or(0);
         let (sent, dropped) = (known(summary.sent_packets), known(summary.dropped_by_reader_packets));
         let take = self.receiver.options.take;
+        let empty = self.word == Some(ClosingWord::Empty);
         if let (StopTaking::Ended, Some(why)) = (stop, self.clash) {
             return Ending::failed(why);
         }
@@ -404,9 +465,14 @@ impl Serving<'_> {
                 self.too_slow()
             )),
             (StopTaking::Ended, Some(_)) if trouble == Some(Trouble::Unfinished) => {
-                Ending::failed("the sender ended before it had sent all that it meant to")
+                let torn = if self.keeps_whole { "not whole: " } else { "" };
+                Ending::failed(format!("{torn}the sender ended before it had sent all that it meant to"))
             }
-            (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 && !self.empty => {
+            (StopTaking::Ended, Some(_)) if trouble == Some(Trouble::NotWhole) => {
+                let (length, missing) = (known(summary.file_bytes), known(summary.missing_bytes));
+                Ending::failed(not_whole(missing, length)).with(Some(fates(summary)))
+            }
+            (StopTaking::Ended, Some(_)) if take.is_one() && sent == 0 && !empty => {
                 Ending::failed("the sender closed without sending anything")
             }
             // The line of one among others has the counts.
@@ -414,16 +480,8 @@ impl Serving<'_> {
                 Ending::complete("the sender closed")
             }
             (StopTaking::Ended, Some(_)) => {
-                let lost = known(summary.lost_packets);
-                let late = match known(summary.late_packets) {
-                    0 => String::new(),
-                    late => format!(", {} came too late", count(late)),
-                };
-                Ending::complete(format!(
-                    "the sender closed after {}; {} lost on the way{late}",
-                    counted(sent, "datagram"),
-                    if lost == 0 { "none".to_owned() } else { count(lost) },
-                ))
+                let sent = format!("the sender closed after {}", counted(sent, "datagram"));
+                Ending::complete(sent).with(Some(fates(summary)))
             }
         }
     }
@@ -473,7 +531,7 @@ async fn write_rest(intake: &mut Intake, output: &Output, interrupt: &mut Interr
     let writing = async {
         intake.write_rest().await?;
         match output.to_sync().map_err(Arc::new)? {
-            Some(file) => session::blocking(move || file.sync_all()).await.map_err(Arc::new),
+            Some(file) => session::blocking(move || session::on_disk(&file)).await.map_err(Arc::new),
             None => Ok(()),
         }
     };
@@ -484,20 +542,15 @@ async fn write_rest(intake: &mut Intake, output: &Output, interrupt: &mut Interr
     }
 }
 
-/// Gives a complete file its name, and says in which file the data of a connection is.
-fn settle(output: &mut Output, ending: Ending, bytes: u64) -> Ending {
-    if ending.outcome != Outcome::Complete {
-        let held = output.holds(bytes);
-        return ending.with(held);
-    }
-    if !matches!(output, Output::Part(_)) {
-        return ending;
-    }
-    let part = output.name().unwrap_or_default();
-    match std::mem::replace(output, Output::Nowhere).keep() {
-        Ok(name) => ending.with(name.map(|name| format!("{name} holds {}", counted(bytes, "byte")))),
-        Err(error) => Ending::failed(format!("{part} cannot be renamed: {error}"))
-            .with(Some(format!("it holds {}", counted(bytes, "byte")))),
+/// A phrase about the datagrams that were not written.
+fn fates(summary: &Summary) -> String {
+    let lost = match summary.lost_packets {
+        None | Some(0) => "none".to_owned(),
+        Some(lost) => count(lost),
+    };
+    match summary.late_packets {
+        None | Some(0) => format!("{lost} lost on the way"),
+        Some(late) => format!("{lost} lost on the way, {} came too late", count(late)),
     }
 }
 

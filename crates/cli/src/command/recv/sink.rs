@@ -1,5 +1,6 @@
 //! Where the data of one connection goes, opened when its first datagram is there.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -57,6 +58,21 @@ impl Sink {
                 Ok(Self { output: Output::Direct { file, name }, program: Some(program) })
             }
         }
+    }
+
+    /// Gives a complete file its place; its name, if it has got one.
+    ///
+    /// # Errors
+    /// As [`Output::keep`].
+    pub(super) async fn keep(&mut self) -> io::Result<Option<String>> {
+        let mut output = std::mem::replace(&mut self.output, Output::Nowhere);
+        let (output, kept) = session::blocking(move || {
+            let kept = output.keep();
+            (output, kept)
+        })
+        .await;
+        self.output = output;
+        kept
     }
 
     /// Closes the input of the program and waits for its end; a phrase about an end that is not a

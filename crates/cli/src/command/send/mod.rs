@@ -31,7 +31,7 @@ use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
     self, Connection, Does, Encoded, Ending, Endpoint, Existing, Privacy, Sampler, Tally, Trouble, UdpSource,
-    as_f64, count, counted, is_proper, why,
+    as_f64, count, counted, is_proper, not_whole, why,
 };
 
 /// Runs `tfrc send`.
@@ -150,6 +150,7 @@ async fn send(
         refused: counts.map(Refused::new),
         narrowed: 0,
         aborted: false,
+        whole: source.file_bytes().filter(|_| means_whole(args)),
     };
     let named = args.to.is_some() && addresses.len() == 1;
     let peer = connection.remote_addr().filter(|_| !named).map(session::shown);
@@ -169,8 +170,8 @@ async fn send(
     let ended = endpoint.now();
     let event = transfer.sampler.event(ended, EventKind::Closed);
     transfer.reporter.say(&event);
-    let (narrowed, aborted) = (transfer.narrowed, transfer.aborted);
     let refused = transfer.refused.as_ref().map(Refused::totals).unwrap_or_default();
+    let Transfer { narrowed, aborted, whole, .. } = transfer;
     let mut status = connection.status();
     status.unsent_packets += refused.unsent;
     let mut summary = summarise(args, &transfer.sampler, &status, began, ended);
@@ -189,7 +190,9 @@ async fn send(
         // Nobody misses what was made up and waited when the time was up.
         summary.unsent_packets = Some(0);
     }
-    let facts = Facts { data, kind, narrowed, aborted };
+    summary.file_bytes = whole;
+    summary.missing_bytes = whole.zip(tally).map(|(length, tally)| length.saturating_sub(tally.bytes));
+    let facts = Facts { data, kind, narrowed, aborted, whole };
     let ending = refused.judge(judge(&stop, facts, closed.as_ref(), tally.as_ref(), &status), limit);
     let ending = ending.with(fell_behind);
     let ending = ending.after(unwritten_rate.as_ref());
@@ -202,6 +205,12 @@ async fn send(
     let recorded = shut_down(args, endpoint).await;
     interrupt.keep(None);
     reporter.conclude(summary, ending.after(recorded.err().as_ref())).status()
+}
+
+/// True if a file that is sent is of use only if it is whole. Who drops what is late, or stops at a
+/// time, has decided otherwise.
+fn means_whole(args: &SendArgs) -> bool {
+    !args.lossy && args.deadline.is_none() && args.time.is_none()
 }
 
 /// Ends the endpoint with its recordings.
@@ -239,12 +248,14 @@ struct Facts {
     narrowed: u64,
     /// The receiver was told that the user aborts.
     aborted: bool,
+    /// Bytes of the file that has to arrive whole, if one was sent.
+    whole: Option<u64>,
 }
 
 /// How the session ended, and why; it determines the exit status.
 fn judge(
     stop: &StopSending,
-    Facts { data, kind, narrowed, aborted }: Facts,
+    Facts { data, kind, narrowed, aborted, whole }: Facts,
     closed: Option<&Closed>,
     tally: Option<&Tally>,
     status: &Status,
@@ -254,9 +265,21 @@ fn judge(
     let unsent = (status.unsent_packets > 0 && data == Data::Given)
         .then(|| format!("{} not sent", counted(status.unsent_packets, "datagram")));
     let trouble = tally.and_then(|tally| tally.trouble);
-    if let Some(trouble) = trouble.filter(|trouble| *trouble != Trouble::Unfinished) {
+    if let Some(trouble) = trouble.filter(|_| tally.is_some_and(Tally::is_receivers)) {
         return Ending::failed(trouble.at_receiver()).with(written).with(unsent);
     }
+    let lost = || match tally {
+        // Only `tfrc recv` has words for that.
+        None => "nobody confirmed that it arrived".to_owned(),
+        Some(tally) => match status.stats.sent_data_packets - (tally.received + tally.late + tally.dropped) {
+            0 => "none lost on the way".to_owned(),
+            lost => format!("{} lost on the way", count(lost)),
+        },
+    };
+    // A file of which the receiver lacks bytes, unless it has said that it takes holes.
+    let missing = whole.zip(tally).map(|(length, tally)| (length.saturating_sub(tally.bytes), length));
+    let torn = missing.filter(|(missing, _)| *missing > 0 && trouble != Some(Trouble::Holes));
+    let torn = torn.map(|(missing, length)| Ending::failed(not_whole(missing, length)).with(Some(lost())));
     let ending = match (stop, closed) {
         (StopSending::Gone(reason), _) => Ending::failed(reason.clone()),
         (_, None) => Ending::failed("the peer did not answer the close in time"),
@@ -282,23 +305,21 @@ fn judge(
         (StopSending::Interrupted | StopSending::TimeUp, _) if aborted && trouble.is_some() => {
             Ending::failed("aborted by a second Ctrl-C")
         }
-        (StopSending::Interrupted, _) => Ending::stopped("interrupted"),
+        (StopSending::Interrupted, _) => match torn {
+            Some(torn) => torn.with(Some("interrupted".to_owned())),
+            None if whole.is_some() => Ending::failed("interrupted before the end of the file"),
+            None => Ending::stopped("interrupted"),
+        },
         (StopSending::TimeUp, _) => Ending::stopped("the time is up"),
         (StopSending::EndOfData, _) if status.unsent_packets > 0 => {
             Ending::failed("the path has become too narrow for some datagrams")
         }
         (StopSending::EndOfData, _) => {
-            Ending::complete(format!("all of {} sent", counted(status.stats.sent_data_packets, "datagram")))
+            let all = format!("all of {} sent", counted(status.stats.sent_data_packets, "datagram"));
+            torn.unwrap_or_else(|| Ending::complete(all))
         }
     };
-    let told = (!ending.has_failed()).then(|| match tally {
-        // Only `tfrc recv` has words for that.
-        None => "nobody confirmed that it arrived".to_owned(),
-        Some(tally) => match status.stats.sent_data_packets - (tally.received + tally.late + tally.dropped) {
-            0 => "none lost on the way".to_owned(),
-            lost => format!("{} lost on the way", count(lost)),
-        },
-    });
+    let told = (!ending.has_failed()).then(lost);
     ending.with(told).with(unsent)
 }
 

@@ -16,7 +16,7 @@ use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    Connection, DatagramSource, EMPTY, Encoded, SAMPLE, Sampler, Task, UNFINISHED, UdpInCounts, count,
+    ClosingWord, Connection, DatagramSource, Encoded, SAMPLE, Sampler, Task, UdpInCounts, count,
 };
 
 /// Silence of an encoder that is reported.
@@ -80,6 +80,8 @@ pub(super) struct Transfer<'a> {
     pub(super) narrowed: u64,
     /// The receiver was told that the user aborts.
     pub(super) aborted: bool,
+    /// Bytes of the file that has to arrive whole, if one is sent.
+    pub(super) whole: Option<u64>,
 }
 
 impl Transfer<'_> {
@@ -105,7 +107,11 @@ impl Transfer<'_> {
             let interrupt = self.interrupt.clone();
             tokio::select! {
                 pumped = pump.ended() => break match pumped {
-                    Pumped::AllSent => StopSending::EndOfData,
+                    Pumped::AllSent(bytes) => {
+                        // A file may have grown meanwhile.
+                        self.whole = self.whole.map(|_| bytes);
+                        StopSending::EndOfData
+                    }
                     Pumped::Over => StopSending::Over,
                     Pumped::Unreadable(why) => StopSending::Failed(unreadable(self.args, &why)),
                 },
@@ -157,18 +163,20 @@ impl Transfer<'_> {
 
     /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
     /// that has not gone, and for the answer no longer than [`FAREWELL`].
-    pub(super) async fn close(&mut self, stop: StopSending) -> (StopSending, Option<Closed>) {
+    pub(super) async fn close(&mut self, mut stop: StopSending) -> (StopSending, Option<Closed>) {
         let connection = self.connection;
         let mut tick = crate::session::ticks(SAMPLE);
         if matches!(stop, StopSending::Gone(_)) {
             return (stop, None);
         }
-        self.narrowed = connection.status().unsent_packets;
-        let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
-        if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses {
-            connection.set_closing_text(UNFINISHED);
-        } else if stop == StopSending::EndOfData && connection.status().stats.sent_data_packets == 0 {
-            connection.set_closing_text(EMPTY);
+        let status = connection.status();
+        self.narrowed = status.unsent_packets;
+        if stop == StopSending::Interrupted && self.whole == Some(status.stats.sent_data_bytes) {
+            // It has gone already.
+            stop = StopSending::EndOfData;
+        }
+        if let Some(word) = self.closing_word(&stop, status.stats.sent_data_packets) {
+            connection.set_closing_text(&word.to_string());
         }
         if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp) {
             let over = stop == StopSending::Over;
@@ -208,7 +216,7 @@ impl Transfer<'_> {
                     () = &mut patience => return (stop, None),
                     () = aborts(self.interrupt.clone()), if !self.aborted => {
                         self.aborted = true;
-                        connection.set_closing_text(UNFINISHED);
+                        connection.set_closing_text(&ClosingWord::Unfinished.to_string());
                     }
                     _ = tick.tick() => self.sample(),
                 }
@@ -222,6 +230,20 @@ impl Transfer<'_> {
             if closed.is_some() || attempts >= CLOSE_ATTEMPTS || asked.elapsed() >= round_trips {
                 return (stop, closed);
             }
+        }
+    }
+
+    /// The word for the receiver about what it has got, when so many datagrams were sent.
+    fn closing_word(&self, stop: &StopSending, sent: u64) -> Option<ClosingWord> {
+        let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
+        match (stop, self.whole) {
+            _ if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses => {
+                Some(ClosingWord::Unfinished)
+            }
+            (StopSending::EndOfData, _) if sent == 0 => Some(ClosingWord::Empty),
+            (StopSending::EndOfData, Some(bytes)) => Some(ClosingWord::File(bytes)),
+            (StopSending::Interrupted, Some(_)) => Some(ClosingWord::Unfinished),
+            _ => None,
         }
     }
 
@@ -278,8 +300,8 @@ impl Transfer<'_> {
 
 /// The end of the data, as the task that moves it sees it.
 enum Pumped {
-    /// Everything was sent.
-    AllSent,
+    /// Everything was sent: so many bytes.
+    AllSent(u64),
     /// The connection takes nothing more.
     Over,
     /// The source failed; a phrase.
@@ -350,7 +372,7 @@ async fn pump(
             count(sent),
             count(length)
         )),
-        None => Pumped::AllSent,
+        None => Pumped::AllSent(source.given()),
     }
 }
 

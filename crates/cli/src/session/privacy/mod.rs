@@ -56,7 +56,7 @@ impl Privacy {
         if args.quic {
             return Err(Failure::usage(
                 "this `tfrc` was built without QUIC: it cannot send or receive privately",
-                "build it with `cargo build --release --features quic`, or take a released one",
+                "build it with `cargo install --locked --path crates/cli --features quic`, or take a released one",
             ));
         }
         Ok(Self::None)

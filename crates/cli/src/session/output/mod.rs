@@ -1,12 +1,16 @@
 //! Where `recv` puts the data: a file by way of `FILE.part`, or directly (docs/decisions/0008).
 //!
 //! A [`OutputPlan`] is made before the port is opened and touches nothing; [`OutputPlan::open`]
-//! comes after the port is ours.
+//! comes after the port is ours, and [`Output::keep`] before the sender hears that all is written.
+
+mod place;
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+pub(crate) use place::on_disk;
 
 use super::UdpOut;
 use super::ending::counted;
@@ -42,6 +46,8 @@ pub(crate) struct PartNames {
 /// An output that is open.
 #[derive(Debug)]
 pub(crate) enum Output {
+    /// Bytes go to the end of this file.
+    Appended { file: File, path: PathBuf },
     /// Bytes go where they are to stay.
     Direct {
         file: File,
@@ -141,7 +147,7 @@ impl OutputPlan {
                 let file = OpenOptions::new().append(true).create(true).open(&path);
                 let file = file.map_err(|error| failed(&path, &error))?;
                 lock(&file, &path)?;
-                Ok(Output::Direct { file, name: path.display().to_string() })
+                Ok(Output::Appended { file, path })
             }
             Self::File(names) => Part::create(names).map(Output::Part),
         }
@@ -156,7 +162,7 @@ impl Output {
     pub(crate) fn handle(&self) -> io::Result<Option<Handle>> {
         match self {
             Self::Nowhere => Ok(None),
-            Self::Direct { file, .. } | Self::Part(Part { file, .. }) => {
+            Self::Appended { file, .. } | Self::Direct { file, .. } | Self::Part(Part { file, .. }) => {
                 file.try_clone().map(|file| Some(Handle::File(file)))
             }
             Self::Udp(out) => Ok(Some(Handle::Udp(out.clone()))),
@@ -167,6 +173,7 @@ impl Output {
     pub(crate) fn name(&self) -> Option<String> {
         match self {
             Self::Nowhere => None,
+            Self::Appended { path, .. } => Some(path.display().to_string()),
             Self::Direct { name, .. } => Some(name.clone()),
             Self::Part(part) => Some(part.names.part.display().to_string()),
             Self::Udp(out) => Some(out.to().to_string()),
@@ -176,42 +183,54 @@ impl Output {
     /// A phrase about an output that stays unfinished after `bytes` bytes.
     pub(crate) fn holds(&self, bytes: u64) -> Option<String> {
         match self {
-            Self::Part(_) if bytes == 0 => None,
+            Self::Part(part) if bytes == 0 || !part.is_there() => None,
             Self::Part(_) => self.name().map(|name| format!("{name} holds {}", counted(bytes, "byte"))),
-            Self::Direct { name, .. } => Some(format!("{} went to {name}", counted(bytes, "byte"))),
-            Self::Udp(out) => Some(format!("{} went to {}", counted(bytes, "byte"), out.to())),
+            Self::Appended { .. } | Self::Direct { .. } | Self::Udp(_) => {
+                self.name().map(|name| format!("{} went to {name}", counted(bytes, "byte")))
+            }
             Self::Nowhere => None,
         }
     }
 
-    /// A handle for bringing a file in the making to the disk; `None` for other outputs. Some
+    /// True for a file, which somebody opens when it is complete.
+    pub(crate) const fn is_file(&self) -> bool {
+        matches!(self, Self::Appended { .. } | Self::Part(_))
+    }
+
+    /// A handle for bringing a file to the disk ([`on_disk`]); `None` for other outputs. Some
     /// systems report a full disk only then.
     ///
     /// # Errors
     /// When the process has no descriptor left: the data may not be on the disk.
     pub(crate) fn to_sync(&self) -> io::Result<Option<File>> {
         match self {
-            Self::Part(part) => part.file.try_clone().map(Some),
+            Self::Appended { file, .. } | Self::Part(Part { file, .. }) => file.try_clone().map(Some),
             _ => Ok(None),
         }
     }
 
-    /// Gives a complete file its name; says where the data is.
+    /// Gives a complete file its name, which is returned. For a file that has a name this looks that
+    /// it still has it. After that the name is on the disk, and leads to what was written.
     ///
     /// # Errors
-    /// The error of the system; the data is in `FILE.part` then.
-    pub(crate) fn keep(self) -> io::Result<Option<String>> {
+    /// A sentence, and the kind of the system's error. The data is where it was, in `FILE.part`.
+    pub(crate) fn keep(&mut self) -> io::Result<Option<String>> {
         match self {
-            Self::Nowhere => Ok(None),
-            Self::Direct { name, .. } => Ok(Some(name)),
-            Self::Udp(out) => Ok(Some(out.to().to_string())),
-            Self::Part(part) => part.keep().map(|path| Some(path.display().to_string())),
+            Self::Appended { file, path } => place::confirm(file, path).map(|()| None),
+            Self::Part(part) => {
+                part.keep()?;
+                let name = part.names.real.display().to_string();
+                *self = Self::Nowhere;
+                Ok(Some(name))
+            }
+            Self::Direct { .. } | Self::Nowhere | Self::Udp(_) => Ok(None),
         }
     }
 
     /// Leaves an unfinished file as `FILE.part`, unless it is empty.
     pub(crate) fn leave(self) {
         if let Self::Part(part) = self
+            && part.is_there()
             && part.file.metadata().is_ok_and(|metadata| metadata.len() == 0)
         {
             let _ = fs::remove_file(&part.names.part);
@@ -265,29 +284,18 @@ impl Part {
         Ok(Self { file, names })
     }
 
-    /// Renames it. Without `--overwrite` a file that came to be meanwhile stays.
-    fn keep(self) -> io::Result<PathBuf> {
-        let PartNames { real, part, existing } = self.names;
-        if existing == Existing::Overwrite {
-            fs::rename(&part, &real)?;
-            return Ok(real);
+    /// True while `FILE.part` is the file that was opened.
+    fn is_there(&self) -> bool {
+        place::is(&self.file, &self.names.part)
+    }
+
+    /// Gives it its name. Without `--overwrite` a file that came to be meanwhile stays.
+    fn keep(&self) -> io::Result<()> {
+        let PartNames { real, part, existing } = &self.names;
+        match existing {
+            Existing::Overwrite => place::replace(&self.file, part, real),
+            _ => place::give(&self.file, part, real),
         }
-        // A hard link is never made over an existing file; a rename is.
-        match fs::hard_link(&part, &real) {
-            // The data have their name; the other one is only left over.
-            Ok(()) => fs::remove_file(&part).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                kind => Err(io::Error::new(
-                    kind,
-                    format!("{} is complete, but {} stays: {error}", real.display(), part.display()),
-                )),
-            })?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            // A file system without hard links.
-            Err(_) if real.exists() => return Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => fs::rename(&part, &real)?,
-        }
-        Ok(real)
     }
 }
 
@@ -360,7 +368,7 @@ mod tests {
         let mut making = part(&path, Existing::Refuse).expect("made");
         making.file.write_all(b"data").expect("written");
         assert!(!path.exists() && dir.path().join("out.part").exists());
-        assert_eq!(making.keep().expect("renamed"), path);
+        making.keep().expect("named");
         assert!(!dir.path().join("out.part").exists());
         assert_eq!(fs::read(&path).expect("there"), b"data");
         assert!(
