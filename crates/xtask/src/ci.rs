@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::units::{self, Units};
 use crate::{
-    Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, hostile,
-    instructions, integrations, measure, mutants, packages, playground, python, tools,
+    Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, formats,
+    hostile, instructions, integrations, measure, mutants, packages, playground, python, tools,
 };
 
 struct CiStep {
@@ -24,7 +24,7 @@ enum Work {
 /// Cheapest first, so that a slip shows early.
 const STEPS: [CiStep; 22] = [
     CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
-    CiStep { title: "formatting", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
+    CiStep { title: "formatting of every workspace", work: Work::Own("format", formats::check) },
     CiStep { title: "files", work: Work::Own("files", files::check) },
     CiStep { title: "pages of the book", work: Work::Own("book", book::check) },
     CiStep {
@@ -56,7 +56,7 @@ const STEPS: [CiStep; 22] = [
         work: Work::Cargo(
             &["test", "--locked", "--workspace"],
             // Tests of programs mostly wait, so that more of them than processors go on at once.
-            &[("RUST_TEST_THREADS", "4")],
+            &[("RUST_TEST_THREADS", "6")],
         ),
     },
     CiStep {
@@ -77,7 +77,7 @@ const STEPS: [CiStep; 22] = [
     },
     CiStep { title: "the C library", work: Work::Own("c-library", c_library::check) },
     CiStep {
-        title: "the controller for rtc-interceptor",
+        title: "the controller for rtc-interceptor, and the bench of media",
         work: Work::Own("integrations", integrations::check),
     },
     CiStep { title: "the Python package", work: Work::Own("python", python::check) },

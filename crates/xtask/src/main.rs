@@ -16,6 +16,7 @@ mod compliance;
 mod dependencies;
 mod features;
 mod files;
+mod formats;
 mod full;
 mod hostile;
 mod instructions;
@@ -107,6 +108,8 @@ enum Chore {
     Features,
     /// Rules on the files under version control
     Files,
+    /// The form of the sources of every workspace
+    Format,
     /// The long forms of checks, over two hours; what has passed at this commit is not run again
     Full {
         /// The parts; without one all
@@ -205,6 +208,7 @@ fn run(chore: Chore) -> Outcome {
         }
         Chore::Features => features::check(),
         Chore::Files => files::check(),
+        Chore::Format => formats::check(),
         Chore::Full { parts } => full::run(&parts),
         Chore::Hostile { arguments } => hostile::become_it(&arguments),
         Chore::Instructions { write: false } => instructions::check(),

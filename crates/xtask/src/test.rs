@@ -1,7 +1,7 @@
 //! The daily loop: what a change is tried with many times a day, in at most three minutes once the
 //! workspace is built.
 
-use crate::{Outcome, cargo};
+use crate::{Outcome, cargo, formats};
 
 /// Tests left to `cargo xtask ci`: they drive a browser, ffmpeg and Wireshark, which a machine for
 /// daily work need not have, or wait for the minute after which silence ends a session.
@@ -11,7 +11,7 @@ const LEFT_OUT: [&str; 5] =
 const THREADS: &str = "4";
 
 pub(crate) fn run() -> Outcome {
-    step(&["fmt", "--all", "--check"])?;
+    formats::check()?;
     step(&["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     let mut tests = vec!["test", "--locked", "--workspace", "--lib", "--bins", "--tests", "--"];
     for name in LEFT_OUT {
