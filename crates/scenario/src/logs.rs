@@ -107,8 +107,10 @@ fn find(units: &[(&str, f64)], name: &str) -> Result<f64, String> {
 }
 
 /// The lines of a log for which `wanted` says yes of their fields, in the order of their times.
-/// Columns are apart by commas, semicolons, tabs or spaces. Times are numbers, dates with a time of
-/// day, or times of day. Empty lines and those that begin with `#` are left out.
+/// Columns are apart by commas, semicolons, tabs or spaces; numbers may have a decimal comma where
+/// that is not between columns. Times are numbers, dates with a time of day, or times of day. Empty
+/// lines and those that begin with `#` are left out. A line with more fields than the names of the
+/// first is refused: which of them is the value, nobody can say.
 ///
 /// # Errors
 /// The first [`LogError`].
@@ -140,7 +142,9 @@ pub fn read(text: &str, columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<Ve
         Times::Every(_) => None,
     };
     // A first line with a number in the column of values has no names.
-    if heads.0.get(value).is_some_and(|head| head.parse::<f64>().is_err()) {
+    let decimal = if separator == Some(',') { None } else { Some(',') };
+    let has_names = heads.0.get(value).is_some_and(|head| number_of(head, decimal).is_none());
+    if has_names {
         lines.next();
     }
     let (mut entries, mut begin, mut last): (Vec<Entry>, Option<f64>, f64) = (Vec::new(), None, 0.0);
@@ -150,21 +154,25 @@ pub fn read(text: &str, columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<Ve
             let what = format!("{} columns", row.len());
             return Err(error(line, what, &format!("the first line has {number}")));
         }
+        if has_names && row.iter().skip(number).any(|field| !field.is_empty()) {
+            let what = format!("{} fields, and the first line has {number} names", row.len());
+            let hint = "give each column a name (R: write.table with row.names = FALSE), and write numbers with \
+                        a decimal point where commas are between columns";
+            return Err(error(line, what, hint));
+        }
         if !wanted(&heads, &row).map_err(|what| error(line, what, "name a column of the first line"))? {
             continue;
         }
         let field = |place: usize| row.get(place).copied().unwrap_or_default();
         let now = match (time, columns.times) {
-            (Some((place, unit)), _) => seconds(field(place), unit).ok_or_else(|| {
-                let what = format!("`{}` is not a time", field(place));
-                error(line, what, "a number, a date with a time of day, or a time of day")
-            })?,
+            (Some((place, unit)), _) => seconds(field(place), unit, decimal)
+                .map_err(|hint| error(line, format!("`{}` is not a time", field(place)), hint))?,
             (None, Times::Every(step)) => {
                 step.as_secs_f64() * f64_from_u64(tfrc_units::saturating::<u64>(entries.len()))
             }
             (None, Times::Column { .. }) => 0.0,
         };
-        let read = field(value).parse::<f64>().ok().filter(|read| read.is_finite() && *read >= 0.0);
+        let read = number_of(field(value), decimal).filter(|read| read.is_finite() && *read >= 0.0);
         let Some(read) = read else {
             let what = format!("`{}` is not a number from 0 on", field(value));
             return Err(error(line, what, "take the line out, or write what was measured"));
@@ -234,53 +242,141 @@ fn bare(field: &str) -> &str {
     field.strip_prefix('"').and_then(|field| field.strip_suffix('"')).unwrap_or(field).trim()
 }
 
+/// A number, perhaps with this character in place of the decimal point.
+fn number_of(written: &str, decimal: Option<char>) -> Option<f64> {
+    let comma = decimal.filter(|decimal| written.matches(*decimal).count() == 1);
+    comma.map_or_else(|| written.parse().ok(), |comma| written.replace(comma, ".").parse().ok())
+}
+
+/// What a time may be.
+const TIME: &str = "a number, a date with a time of day (year-month-day, or as `date` prints it), or a time of day; \
+                    a zone as +0100, UTC or a name of North America (RFC 822) or Europe";
+/// Seconds of three thousand years: what is later is no time in seconds since 1970.
+const LATEST: f64 = 1e11;
+
 /// The seconds of a time: a number of units, a date with a time of day, or a time of day.
-fn seconds(written: &str, unit: f64) -> Option<f64> {
-    if let Ok(number) = written.parse::<f64>() {
-        return Some(number * unit).filter(|number| number.is_finite());
+///
+/// # Errors
+/// The remedy.
+fn seconds(written: &str, unit: f64, decimal: Option<char>) -> Result<f64, &'static str> {
+    if let Some(number) = number_of(written, decimal) {
+        let seconds = number * unit;
+        return match seconds.is_finite() {
+            false => Err(TIME),
+            true if seconds.abs() >= LATEST => {
+                Err("that is past the year 5000 in this unit: say `time_unit = \"ms\"`, `\"us\"` or `\"ns\"`")
+            }
+            true => Ok(seconds),
+        };
     }
-    let (written, ahead) = zone(written);
-    if let [_, month, day, clock, .., year] = written.split_whitespace().collect::<Vec<_>>()[..]
-        && let Some(month) = (1..).zip(MONTHS).find(|(_, name)| *name == month).map(|(month, _)| month)
+    date(written).ok_or(TIME)
+}
+
+/// The seconds of a date with a time of day, or of a time of day.
+fn date(written: &str) -> Option<f64> {
+    // A date and a clock may have a `T` or `_` between them; a zone may stand right behind.
+    let words: Vec<&str> = written.split_whitespace().collect();
+    if let [_, month, day, clock, zone @ .., year] = &words[..]
+        && let Some(month) = (1..).zip(MONTHS).find(|(_, name)| name == month).map(|(month, _)| month)
     {
         // As `date` prints it.
         let days = days(year.parse().ok()?, month, day.parse().ok()?)?;
-        return Some(days * 86_400.0 + seconds(clock, unit)?);
+        return Some(days * 86_400.0 + clock_of(clock, zone)?);
     }
-    let parts: Vec<&str> = written.split(|c: char| !c.is_ascii_digit()).collect();
-    let number = |part: &&str| part.parse::<f64>().ok();
-    let clock = |h: &&str, m: &&str, s: &&str, rest: &[&str]| {
-        let fraction = match rest {
-            [] => 0.0,
-            [digits] => format!("0.{digits}").parse().ok()?,
-            _ => return None,
-        };
-        let (h, m, s) = (number(h)?, number(m)?, number(s)?);
-        (h < 25.0 && m < 60.0 && s < 61.0).then_some(h * 3600.0 + m * 60.0 + s + fraction)
-    };
-    match &parts[..] {
-        [y, mo, d, h, m, s, rest @ ..] if rest.len() < 2 => {
-            let (y, mo, d) = (y.parse().ok()?, mo.parse().ok()?, d.parse().ok()?);
-            Some(days(y, mo, d)? * 86_400.0 + clock(h, m, s, rest)? - ahead)
+    let at = words.iter().position(|word| word.contains([':', '.', '_', '-', '/']))?;
+    match (&words[..at], &words[at..]) {
+        ([], [clock, rest @ ..]) if is_clock(clock) => clock_of(clock, rest),
+        ([], [date, clock, rest @ ..]) if is_clock(clock) => Some(day(date)? + clock_of(clock, rest)?),
+        ([], [both, rest @ ..]) => {
+            let (date, clock) = both.split_once(['T', '_'])?;
+            Some(day(date)? + clock_of(clock, rest)?)
         }
-        [h, m, s, rest @ ..] if written.contains(':') => Some(clock(h, m, s, rest)? - ahead),
         _ => None,
     }
 }
 
-/// A time without its zone, and the seconds that the zone is ahead of UTC.
-fn zone(written: &str) -> (&str, f64) {
-    let written = written.strip_suffix('Z').unwrap_or(written);
-    let Some(clock) = written.find(':') else { return (written, 0.0) };
-    let sign = written.rfind(['+', '-']).filter(|sign| *sign > clock);
-    let Some((local, offset)) = sign.and_then(|sign| written.split_at_checked(sign)) else {
-        return (written, 0.0);
+fn is_clock(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(hours, _)| hours.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The seconds of a day: a year of four digits, a month and a day.
+fn day(written: &str) -> Option<f64> {
+    let parts: Vec<&str> = written.split(['-', '/', '.']).collect();
+    let [year, month, day] = parts[..] else { return None };
+    let year = Some(year).filter(|year| year.len() == 4)?;
+    Some(days(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)? * 86_400.0)
+}
+
+/// The seconds of a clock with what stands behind it: a half of the day, a zone.
+fn clock_of(written: &str, behind: &[&str]) -> Option<f64> {
+    let end =
+        written.find(|c: char| !c.is_ascii_digit() && ![':', '.'].contains(&c)).unwrap_or(written.len());
+    let (clock, attached) = written.split_at_checked(end)?;
+    let parts: Vec<&str> = clock.split([':', '.']).collect();
+    let number = |part: &str| part.parse::<f64>().ok();
+    let ([h, m, s], fraction) = match parts[..] {
+        [h, m, s] => ([number(h)?, number(m)?, number(s)?], 0.0),
+        [h, m, s, digits] => ([number(h)?, number(m)?, number(s)?], format!("0.{digits}").parse().ok()?),
+        _ => return None,
     };
-    let digits: String = offset.chars().filter(char::is_ascii_digit).collect();
-    let (hours, minutes) = digits.split_at_checked(2).unwrap_or((&digits, ""));
-    let seconds = |part: &str, of_one: f64| part.parse::<f64>().unwrap_or(0.0) * of_one;
-    let ahead = seconds(hours, 3600.0) + seconds(minutes, 60.0);
-    (local, if offset.starts_with('-') { -ahead } else { ahead })
+    let mut behind =
+        Some(attached).filter(|zone| !zone.is_empty()).into_iter().chain(behind.iter().copied()).peekable();
+    let half = behind.next_if(|word| ["AM", "PM", "am", "pm"].contains(word));
+    let h = match half {
+        Some(_) if !(1.0..13.0).contains(&h) => return None,
+        Some(half) => h % 12.0 + if half.eq_ignore_ascii_case("PM") { 12.0 } else { 0.0 },
+        None => h,
+    };
+    let ahead = behind.next().map_or(Some(0.0), ahead)?;
+    if behind.next().is_some() || !(h < 25.0 && m < 60.0 && s < 61.0) {
+        return None;
+    }
+    Some(h * 3600.0 + m * 60.0 + s + fraction - ahead)
+}
+
+/// Names of zones with the hours that they are ahead of UTC: those of RFC 822 §5.1, and of Europe
+/// (IANA's time zone database, `europe`).
+const ZONES: [(&str, f64); 20] = [
+    ("UTC", 0.0),
+    ("UT", 0.0),
+    ("GMT", 0.0),
+    ("Z", 0.0),
+    ("EST", -5.0),
+    ("EDT", -4.0),
+    ("CST", -6.0),
+    ("CDT", -5.0),
+    ("MST", -7.0),
+    ("MDT", -6.0),
+    ("PST", -8.0),
+    ("PDT", -7.0),
+    ("WET", 0.0),
+    ("WEST", 1.0),
+    ("BST", 1.0),
+    ("CET", 1.0),
+    ("CEST", 2.0),
+    ("EET", 2.0),
+    ("EEST", 3.0),
+    ("MSK", 3.0),
+];
+
+/// The seconds by which a zone is ahead of UTC: `+01`, `+0100`, `+01:00`, or a name.
+fn ahead(zone: &str) -> Option<f64> {
+    if let Some((_, hours)) = ZONES.iter().find(|(name, _)| *name == zone) {
+        return Some(hours * 3600.0);
+    }
+    let (sign, digits) = match zone.split_at_checked(1)? {
+        ("+", digits) => (1.0, digits),
+        ("-", digits) => (-1.0, digits),
+        _ => return None,
+    };
+    let digits: String = digits.chars().filter(|c| *c != ':').collect();
+    let (hours, minutes) = match digits.len() {
+        2 => (digits.as_str(), "0"),
+        4 => digits.split_at_checked(2)?,
+        _ => return None,
+    };
+    let (hours, minutes) = (hours.parse::<f64>().ok()?, minutes.parse::<f64>().ok()?);
+    Some(sign * (hours * 3600.0 + minutes * 60.0))
 }
 
 const MONTHS: [&str; 12] =
@@ -335,6 +431,18 @@ mod tests {
         for (text, time, value) in forms {
             assert_eq!(log(text, time, value), wanted, "{text}");
         }
+        for text in [
+            // A country's own time, before UTC; summer time begins; half of a day; a drive of Starlink's.
+            "t,k\nFri Dec 31 23:59:59 -03 2021,72\nSat Jan  1 00:00:00 -03 2022,0\nSat Jan  1 03:00:02 +0000 2022,51\n",
+            "t,k\nSun Mar 28 01:59:59 CET 2021,72\nSun Mar 28 03:00:00 CEST 2021,0\nSun Mar 28 03:00:02 CEST 2021,51\n",
+            "t,k\n2023-04-05 11:59:59 AM,72\n2023-04-05 12:00:00 PM,0\n2023-04-05 12:00:02 PM,51\n",
+            "t,k\n2023-04-05 23:59:59 CDT,72\n2023-04-06 00:00:00 CDT,0\n2023-04-06 05:00:02 UTC,51\n",
+            // Decimal commas where something else is between columns; an empty field at the end.
+            "t;k\n0,0;72,0\n1,0;0,0\n3,0;51,0\n",
+            "t,k\n0,72,\n1,0,\n3,51,\n",
+        ] {
+            assert_eq!(log(text, "t", "k"), wanted, "{text}");
+        }
         let columns = Columns { times: Times::Every(Duration::from_millis(40)), value: "1", unit: 1.0 };
         let entries = read("900\n100\n250\n", &columns, &all).expect("a log");
         assert_eq!(entries.last(), Some(&Entry { at: Duration::from_millis(80), value: 250.0 }));
@@ -352,6 +460,19 @@ mod tests {
             ("t,k\nnoon,1\n", 2, "`noon` is not a time"),
             ("t,k\n5,1\n4,1\n", 3, "before"),
             ("t,k\n2019-13-01 00:00:00,1\n", 2, "is not a time"),
+            (
+                "t k\n1 0 5.2\n2 1 6.1\n",
+                2,
+                "3 fields, and the first line has 2 names: give each column a name (R",
+            ),
+            ("t\tk\n1\t0\t5.2\n", 2, "3 fields"),
+            ("t,k\n0,5,2\n1,6,4\n", 2, "3 fields"),
+            ("t,k\n1634567890123,5\n1634567891123,6\n", 2, "past the year 5000 in this unit: say `time_unit"),
+            ("t,k\n05-04-23 11:03:07,1\n", 2, "is not a time"),
+            ("t,k\n28/03/2021 01:59:58,1\n", 2, "is not a time"),
+            ("t,k\n2023-04-05 11:03:07 XYZ,1\n", 2, "is not a time: a number, a date"),
+            ("t,k\n2023-04-05 13:03:07 PM,1\n", 2, "is not a time"),
+            ("t,k\nSun Mar 28 01:59:59 IST 2021,1\n", 2, "is not a time"),
         ] {
             let error = log(text, "t", "k").expect_err(text);
             assert!(error.starts_with(&format!("line {line}: ")) && error.contains(what), "{error}");

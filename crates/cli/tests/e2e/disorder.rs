@@ -102,6 +102,34 @@ fn late_packets_are_neither_received_nor_lost_and_copies_do_not_count() {
     assert!(std::fs::read(&to).expect("written") == content);
 }
 
+/// The last two data packets come behind Close: they are waited for, in their places in the file.
+#[test]
+fn what_close_overtakes_is_received() {
+    let place = Place::new();
+    let content = noise(usize::try_from(40 * LENGTH).expect("small"));
+    let (from, to) = (place.write("in", &content), place.file("out"));
+    let mut held = Vec::new();
+    let mut path = None;
+    let session = session(&["-o", &to], &["-f", &from, "-b", "5M"], |receiver| {
+        let opened = DisorderedPath::to(receiver, move |number, datagram| {
+            let mut now = vec![datagram];
+            match number {
+                39 | 40 => held.append(&mut now),
+                0 => now.append(&mut held),
+                _ => {}
+            }
+            now
+        });
+        let entrance = opened.entrance();
+        path = Some(opened);
+        entrance
+    });
+    path.expect("opened").stop();
+    let counts = (session.sent(), session.lost(), session.sender.late_packets);
+    assert_eq!(counts, (40, 0, Some(0)), "{session:?}");
+    assert!(std::fs::read(&to).expect("written") == content);
+}
+
 /// Datagrams that are not packets, and repeated packets, change neither the data nor the counts.
 #[test]
 fn garbage_between_the_packets_changes_nothing() {
