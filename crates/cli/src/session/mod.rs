@@ -32,7 +32,7 @@ pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
 pub(crate) use transport::{Connection, Endpoint};
-pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back};
+pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back, dropped_by_system};
 pub(crate) use udp_out::{UdpOut, UdpOutCounts};
 pub(crate) use writer::{DatagramWriter, Written};
 
