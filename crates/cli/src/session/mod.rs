@@ -60,9 +60,13 @@ pub(crate) fn ticks(period: std::time::Duration) -> tokio::time::Interval {
 
 /// The command line of this process, for the record of a run.
 pub(crate) fn command_line() -> String {
-    let mut words = std::env::args();
-    words.next();
-    let quoted = words.map(|word| {
+    let mut words = std::env::args().skip(1).peekable();
+    // The inner half of `tfrc emu` has the outer's arguments after its own: `--read-before N`.
+    let emu = words.next_if(|word| word == "emu-inside").map(|_| "emu".to_owned());
+    if emu.is_some() {
+        words.nth(1);
+    }
+    let quoted = emu.into_iter().chain(words).map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+[]".contains(c);
         if !word.is_empty() && word.chars().all(plain) {
             word

@@ -5,6 +5,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -150,6 +152,73 @@ fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
     let ended = Program::start(inside).end();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("not in a namespace of its own"), "{}", ended.stderr);
+}
+
+#[test]
+fn with_programs_the_document_is_the_last_line() {
+    let scenario = Scenario::new(NETWORK);
+    let Some(ended) = scenario.run(&["--json", "--at", "near", "ping -c 1 -q far >&2; echo pinged; exit 5"])
+    else {
+        return;
+    };
+    assert_eq!(ended.status.code(), Some(5), "{}", ended.stderr);
+    let [said, document] = ended.text().lines().collect::<Vec<_>>()[..] else { panic!("{}", ended.text()) };
+    let result: Value = serde_json::from_str(document).expect("a document");
+    assert_eq!((said, &result["schema_version"]), ("pinged", &serde_json::json!(1)));
+    assert_eq!(result["links"].as_array().map(Vec::len), Some(4), "{result}");
+    assert!(result["fidelity"]["packets"].is_null() && result["invalid"].is_array(), "{result}");
+    let threads = result["threads"].as_array().expect("threads");
+    assert!(threads.iter().any(|thread| thread["name"] == "node near"), "{result}");
+}
+
+/// A pipe gives its text once, and nothing else than its writer ends the wait for it but a signal.
+#[test]
+fn a_scenario_may_come_by_a_pipe() {
+    let scenario = Scenario::new(NETWORK);
+    let pipe = scenario.0.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    let name = pipe.to_str().expect("text");
+    let write = || {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::write(pipe, NETWORK).expect("it is read"))
+    };
+    for command in [&["sim", name][..], &["emu", name, "--at", "near", "exit 5"]] {
+        let writer = write();
+        let ended = Program::start(tfrc(command)).end();
+        writer.join().expect("written");
+        if !ended.stderr.contains("gives no namespaces") {
+            let expected = if command[0] == "emu" { 5 } else { 0 };
+            assert_eq!(ended.status.code(), Some(expected), "{command:?}: {}", ended.stderr);
+        }
+    }
+    let writer = write();
+    let mut link = Program::start(tfrc(["link", name, "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"]));
+    link.wait_for("relaying");
+    link.signal("TERM");
+    link.succeed();
+    writer.join().expect("written");
+    // Standard input is as good.
+    let mut emu = tfrc(["emu", "/dev/stdin", "--at", "near", "exit 5"]);
+    emu.stdin(Stdio::piped());
+    let mut emu = Program::start(emu);
+    emu.stdin().write_all(NETWORK.as_bytes()).expect("it is read");
+    let ended = emu.end();
+    assert!(
+        ended.status.code() == Some(5) || ended.stderr.contains("gives no namespaces"),
+        "{}",
+        ended.stderr
+    );
+    // Without a writer.
+    for command in [&["sim", name][..], &["emu", name], &["emu", "--job"]] {
+        let mut waiting = tfrc(command);
+        waiting.stdin(Stdio::piped());
+        let mut waiting = Program::start(waiting);
+        let open = waiting.stdin();
+        waiting.signal("TERM");
+        let ended = waiting.end();
+        assert_eq!(ended.status.signal(), Some(15), "{command:?}: {}", ended.stderr);
+        drop(open);
+    }
 }
 
 /// Says why a test has tested nothing.

@@ -191,22 +191,17 @@ impl<'a> Emulated<'a> {
             return Err(wrong);
         }
         ends.iter().for_each(|(_, end)| end.abort());
-        let (fidelity, _, threads) = running.stop().map_err(EmulationError::Engine)?;
+        let stopped = running.stop().map_err(EmulationError::Engine)?;
         let behind = states.iter().map(|state| state.get().behind).max().unwrap_or_default();
         let shortened = states.iter().map(|state| state.get().shortened).max().unwrap_or_default();
-        let fidelity = Fidelity {
-            source_behind_s: behind.as_secs_f64(),
-            shortened_bytes: saturating(shortened),
-            ..fidelity.into()
-        };
-        let kernel = kernel::notes(kernels.iter().flatten());
-        let recording = recording.ok_or(EmulationError::TooShort)?;
-        let threads = threads.into_iter().map(NodeThread::from).collect();
-        Ok(EmulatedRun { recording, fidelity, kernel, threads })
+        let mut run = emulated_run(recording, stopped, &kernels)?;
+        run.fidelity.source_behind_s = behind.as_secs_f64();
+        run.fidelity.shortened_bytes = saturating(shortened);
+        Ok(run)
     }
 
-    /// Runs `programs`, which gets the namespaces of the nodes, and records the links meanwhile:
-    /// what it returned, and the run.
+    /// Runs `programs`, which gets the namespaces of the nodes, and records the links meanwhile.
+    /// Returns the outcome of `programs`, and the run.
     ///
     /// # Errors
     /// [`EmulationError::Engine`] if the engine fails.
@@ -214,8 +209,8 @@ impl<'a> Emulated<'a> {
         self,
         watches: &mut [Watch<'_>],
         programs: impl FnOnce(&[NodeSpace]) -> T + Send,
-    ) -> Result<(T, Recording, Fidelity), EmulationError> {
-        let Self { scenario, keep, emulation, .. } = self;
+    ) -> Result<(T, EmulatedRun), EmulationError> {
+        let Self { scenario, keep, emulation, kernels, .. } = self;
         let to = Instant::ZERO + Duration::MAX;
         let stage = Stage { scenario, members: &[], keep, from: Instant::ZERO, to };
         let (running, told) = start(emulation, &stage, Vec::new(), watches)?;
@@ -233,10 +228,22 @@ impl<'a> Emulated<'a> {
             Ok((programs.join(), recording))
         })
         .map_err(EmulationError::Engine)?;
-        let (fidelity, _, _) = running.stop().map_err(EmulationError::Engine)?;
+        let stopped = running.stop().map_err(EmulationError::Engine)?;
         let given = given.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((given, recording.ok_or(EmulationError::TooShort)?, fidelity.into()))
+        Ok((given, emulated_run(recording, stopped, &kernels)?))
     }
+}
+
+/// The answer of a run that has been stopped.
+fn emulated_run(
+    recording: Option<Recording>,
+    (fidelity, _, threads): (tfrc_emu::Fidelity, Teller, Vec<WaitingThread>),
+    kernels: &[Option<KernelTcp>],
+) -> Result<EmulatedRun, EmulationError> {
+    let recording = recording.ok_or(EmulationError::TooShort)?;
+    let kernel = kernel::notes(kernels.iter().flatten());
+    let threads = threads.into_iter().map(NodeThread::from).collect();
+    Ok(EmulatedRun { recording, fidelity: fidelity.into(), kernel, threads })
 }
 
 /// Lets the time of the network begin.
