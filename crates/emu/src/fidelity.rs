@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 use tfrc_sim::LinkId;
 use tfrc_units::{Duration, Instant};
 
-use crate::starvation::Starvation;
+use crate::starvation::{LATE, Starvation};
 
 /// Errors of an emulation, all made by the machine and not by the network.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fidelity {
     /// Largest relative difference, over the links that sent packets back to back, of the rate at
     /// which those left against the rate configured. `None`: no link did for long enough.
@@ -24,7 +24,7 @@ pub struct Fidelity {
     pub wakeup_p99: Duration,
     /// Packets lost outside the network: no room at a packet socket, or refused by an interface.
     pub own_drops: u64,
-    /// Wake-ups that were later than 2 ms.
+    /// Wake-ups that were later than [`LATE`].
     pub overruns: u64,
     /// Packets measured.
     pub packets: u64,
@@ -58,8 +58,6 @@ struct BackToBack {
 const TOLERANCE: Duration = Duration::from_micros(1);
 /// Time that packets must have left back to back before their rate is reported.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
-/// Wake-ups later than this are counted.
-const LATE: Duration = Duration::from_millis(2);
 /// Longest delay kept apart, nanoseconds.
 const LONGEST: u64 = 10_000_000_000;
 

@@ -46,7 +46,7 @@ pub use sandbox::SandboxError;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use space::{NodeSpace, Priority};
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
-pub use starvation::{KernelThreads, Starvation, WaitingThread};
+pub use starvation::{KernelThreads, LATE, Starvation, WaitingThread};
 
 pub use control::Control;
 pub use monitor::{Direction, Monitor, Snapshot};

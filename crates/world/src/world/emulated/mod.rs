@@ -372,15 +372,18 @@ impl From<tfrc_emu::Fidelity> for Fidelity {
             shortest_round_trip_s: fidelity.shortest_round_trip.map(Duration::as_secs_f64),
             source_behind_s: 0.0,
             programs_waited: fidelity.starvation.programs,
+            programs_late: fidelity.starvation.late,
             kernel_waited: fidelity.starvation.kernel,
             stolen: fidelity.starvation.stolen,
+            measured_s: Some(fidelity.starvation.measured.as_secs_f64()),
             shortened_bytes: 0,
         }
     }
 }
 
 impl From<WaitingThread> for NodeThread {
-    fn from(WaitingThread { name, ran, waited }: WaitingThread) -> Self {
-        Self { name, ran_s: ran.as_secs_f64(), waited_s: waited.as_secs_f64() }
+    fn from(WaitingThread { name, ran, waited, late }: WaitingThread) -> Self {
+        let [ran_s, waited_s, late_s] = [ran, waited, late].map(Duration::as_secs_f64);
+        Self { name, ran_s, waited_s, late_s }
     }
 }
