@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use tfrc_sim::LinkId;
 use tfrc_units::{Duration, Instant};
 
+use crate::Undeliverable;
 use crate::starvation::{LATE, Starvation};
 
 /// Errors of an emulation, all made by the machine and not by the network.
@@ -33,6 +34,8 @@ pub struct Fidelity {
     pub shortest_round_trip: Option<Duration>,
     /// Processor time that programs and the kernel did not get.
     pub starvation: Starvation,
+    /// Packets that the network has no node for, the most frequent destinations first.
+    pub undeliverable: Vec<Undeliverable>,
 }
 
 /// Measurement of a [`Fidelity`].
@@ -103,6 +106,7 @@ impl FidelityMeter {
             packets: self.delay.len(),
             shortest_round_trip: None,
             starvation: Starvation::default(),
+            undeliverable: Vec::new(),
         }
     }
 }

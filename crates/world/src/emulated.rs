@@ -70,6 +70,16 @@ pub struct NodeThread {
     pub late_s: f64,
 }
 
+/// Packets that the emulated network has no node for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Undeliverable {
+    /// Their destination, such as `multicast 239.1.2.3`, `10.77.0.9` or `IPv6`; `others` for all
+    /// after the first hundred.
+    pub destination: String,
+    /// Their number.
+    pub packets: u64,
+}
+
 /// Distance between the emulated network and the one that the scenario describes.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -112,6 +122,10 @@ pub struct Fidelity {
     /// Time over which these shares are measured, seconds. `None` in runs that were recorded
     /// without it.
     pub measured_s: Option<f64>,
+    /// Packets that programs sent and no node is there for, by destination, the most frequent
+    /// first. Not a reason to refuse the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undeliverable: Vec<Undeliverable>,
     /// Most bytes by which a datagram of a TFRC flow was shorter than its file asks, as a packet of
     /// DCCP over UDP takes no longer one. Not a reason to refuse the run.
     pub shortened_bytes: u32,
@@ -290,7 +304,27 @@ impl Fidelity {
             let _ =
                 write!(words, ", datagrams of TFRC up to {} bytes shorter than asked", self.shortened_bytes);
         }
+        if let Some(packets) = self.undeliverable_words() {
+            let _ = write!(words, "\n{packets}");
+        }
         words
+    }
+
+    /// A sentence about the packets that had no node to go to, if there were some.
+    fn undeliverable_words(&self) -> Option<String> {
+        let all: u64 = self.undeliverable.iter().map(|one| one.packets).sum();
+        let named = self.undeliverable.iter().take(NAMED);
+        let mut names: Vec<String> = match self.undeliverable.as_slice() {
+            [one] => vec![one.destination.clone()],
+            _ => named.map(|one| format!("{} to {}", one.packets, one.destination)).collect(),
+        };
+        if let Some(more) = self.undeliverable.get(NAMED..).filter(|more| !more.is_empty()) {
+            names.push(format!("{} to others", more.iter().map(|one| one.packets).sum::<u64>()));
+        }
+        (all > 0).then(|| {
+            let packets = if all == 1 { "packet" } else { "packets" };
+            format!("{all} {packets} had no node to go to ({})", names.join(", "))
+        })
     }
 
     /// Returns true if the run keeps every limit.
@@ -299,6 +333,9 @@ impl Fidelity {
         self.violations().is_empty()
     }
 }
+
+/// Destinations that a sentence names.
+const NAMED: usize = 4;
 
 /// Seconds as milliseconds, to a hundredth of one.
 fn milliseconds(seconds: f64) -> f64 {
@@ -409,6 +446,33 @@ mod tests {
     }
 
     #[test]
+    fn packets_without_a_node_are_named() {
+        let with = |packets: &[(&str, u64)]| Fidelity {
+            undeliverable: packets
+                .iter()
+                .map(|(to, packets)| Undeliverable { destination: (*to).to_owned(), packets: *packets })
+                .collect(),
+            ..Fidelity::default()
+        };
+        assert!(!with(&[]).words().contains("no node"));
+        for (packets, says) in [
+            (&[("10.77.0.9", 1)][..], "\n1 packet had no node to go to (10.77.0.9)"),
+            (
+                &[("IPv6", 60), ("10.77.0.9", 43)],
+                "\n103 packets had no node to go to (60 to IPv6, 43 to 10.77.0.9)",
+            ),
+            (
+                &[("IPv6", 5), ("a", 4), ("b", 3), ("c", 2), ("d", 1), ("e", 1)],
+                "16 packets had no node to go to (5 to IPv6, 4 to a, 3 to b, 2 to c, 2 to others)",
+            ),
+        ] {
+            let words = with(packets).words();
+            assert!(words.ends_with(says), "{words}");
+            assert!(with(packets).is_valid(), "no fault of the machine");
+        }
+    }
+
+    #[test]
     fn a_run_crosses_the_process_unchanged() {
         let text = "duration = '3s'\nwarmup = '1s'\nnodes = ['a', 'b']\n\
             [[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\ndelay = '10ms'\nqueue = '10p'\n\
@@ -419,6 +483,7 @@ mod tests {
             recording: Run::of(&scenario).record(keep).expect("nothing stops it"),
             fidelity: Fidelity {
                 rate_error: Some(0.1 + 0.2),
+                undeliverable: vec![Undeliverable { destination: "IPv6".to_owned(), packets: 3 }],
                 ..Fidelity::default()
             },
             kernel: KernelNotes { release: "6".to_owned(), ..KernelNotes::default() },

@@ -154,6 +154,62 @@ fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
     assert!(ended.stderr.contains("not in a namespace of its own"), "{}", ended.stderr);
 }
 
+/// Sends to a group and to both broadcast addresses until both other nodes have answered, and then
+/// three packets to an address that no node has.
+const TO_EVERYONE: &str = r#"python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+s.settimeout(0.1)
+for to in "239.1.2.3", "255.255.255.255", "10.77.255.255":
+    heard = set()
+    for n in range(300):
+        s.sendto(to.encode(), (to, 5000))
+        try:
+            while len(heard) < 2:
+                data, who = s.recvfrom(99)
+                if data == to.encode():
+                    heard.add(who)
+        except OSError:
+            continue
+        break
+    print(to, len(heard), flush=True)
+for n in range(3):
+    s.sendto(b"x", ("10.77.0.99", 5000))
+'"#;
+
+/// Answers what it hears, of the group too.
+const ANSWERING: &str = r#"exec python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5000))
+group = socket.inet_aton("239.1.2.3") + socket.inet_aton("0.0.0.0")
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group)
+while True:
+    s.sendto(*s.recvfrom(99))
+'"#;
+
+#[test]
+fn everyone_hears_multicast_and_what_no_node_is_there_for_is_counted() {
+    let third = "[[link]]\nname = 'side'\nfrom = 'middle'\nto = 'third'\nrate = '1Mbit/s'\ndelay = '1ms'\n";
+    let scenario = Scenario::new(&format!("{NETWORK}{third}").replace("'far']", "'far', 'third']"));
+    let wanted =
+        ["--json", "--at", "far", ANSWERING, "--at", "third", ANSWERING, "--at", "near", TO_EVERYONE];
+    let Some(ended) = scenario.run(&wanted) else { return };
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
+    let heard: Vec<&str> = ended.text().lines().take(3).collect();
+    assert_eq!(heard, ["239.1.2.3 2", "255.255.255.255 2", "10.77.255.255 2"], "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("\n3 packets had no node to go to (10.77.0.99)\n"),
+        "of IPv6 and the like there is nothing: {}",
+        ended.stderr
+    );
+    let result: Value =
+        serde_json::from_str(ended.text().lines().last().expect("a line")).expect("a document");
+    let expected = serde_json::json!([{ "destination": "10.77.0.99", "packets": 3 }]);
+    assert_eq!(result["fidelity"]["undeliverable"], expected, "{result}");
+}
+
 #[test]
 fn with_programs_the_document_is_the_last_line() {
     let scenario = Scenario::new(NETWORK);

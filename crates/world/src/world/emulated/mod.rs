@@ -23,7 +23,7 @@ use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::record;
-use crate::emulated::{EmulatedRun, Fidelity, NodeThread};
+use crate::emulated::{EmulatedRun, Fidelity, NodeThread, Undeliverable};
 use crate::keep::{Keep, LOOK, Looks};
 use crate::metric::BIN;
 use crate::recording::Recording;
@@ -376,6 +376,7 @@ impl From<tfrc_emu::Fidelity> for Fidelity {
             kernel_waited: fidelity.starvation.kernel,
             stolen: fidelity.starvation.stolen,
             measured_s: Some(fidelity.starvation.measured.as_secs_f64()),
+            undeliverable: fidelity.undeliverable.into_iter().map(Undeliverable::from).collect(),
             shortened_bytes: 0,
         }
     }
@@ -385,5 +386,11 @@ impl From<WaitingThread> for NodeThread {
     fn from(WaitingThread { name, ran, waited, late }: WaitingThread) -> Self {
         let [ran_s, waited_s, late_s] = [ran, waited, late].map(Duration::as_secs_f64);
         Self { name, ran_s, waited_s, late_s }
+    }
+}
+
+impl From<tfrc_emu::Undeliverable> for Undeliverable {
+    fn from(tfrc_emu::Undeliverable { destination, packets }: tfrc_emu::Undeliverable) -> Self {
+        Self { destination, packets }
     }
 }
