@@ -19,6 +19,7 @@ use crate::fidelity::{Fidelity, FidelityMeter};
 use crate::ip::{ETHERNET, IpHeader, set_ecn};
 use crate::space::Wire;
 use crate::system::{self, FrameBatch};
+use crate::undeliverable::{self, Destination};
 
 /// An engine whose packets are real ones.
 pub type WireEngine = Engine<NoAgent<WirePacket>>;
@@ -82,6 +83,8 @@ pub(crate) struct Bridge {
     nodes: BTreeMap<Ipv4Addr, usize>,
     /// By number of the wire: the gateway at the node itself.
     gateways: Vec<Address>,
+    /// By number of the wire: the wires of other nodes to which links lead.
+    reached: Vec<Vec<usize>>,
     /// By protocol-independent port: the flow's place in `traffic`, and its gateways.
     ports: BTreeMap<u16, (usize, Address, Address)>,
     /// Every gateway, and the wire that its packets leave by.
@@ -95,6 +98,7 @@ pub(crate) struct Bridge {
     meter: FidelityMeter,
     /// Time that a full packet takes over each link without a queue.
     times: BTreeMap<LinkId, Duration>,
+    undeliverable: undeliverable::Counts,
     capture: LinkCapture,
     batch: Option<FrameBatch>,
 }
@@ -141,11 +145,18 @@ impl Bridge {
             let (from, to) = (open(path.from)?, open(path.to)?);
             ports.insert(path.port, (place, from, to));
         }
+        let leads = |from: &Address, to: &Address| !engine.route(from.node(), to.node()).is_empty();
+        let reached = |from: &Address| {
+            let all = gateways.iter().enumerate();
+            all.filter(|(_, to)| leads(from, to)).map(|(number, _)| number).collect()
+        };
+        let reached = gateways.iter().map(reached).collect();
         Ok(Self {
             engine,
             wires,
             nodes,
             gateways,
+            reached,
             ports,
             outlets,
             routes: BTreeMap::new(),
@@ -154,6 +165,7 @@ impl Bridge {
             flows,
             meter: FidelityMeter::new(rates),
             times: BTreeMap::new(),
+            undeliverable: undeliverable::Counts::default(),
             capture,
             batch: Some(FrameBatch::new()),
         })
@@ -207,7 +219,8 @@ impl Bridge {
         observer.look(clock.now(), &self.engine, &self.traffic);
         let shortest = self.shortest_round_trip();
         self.capture.finish()?;
-        Ok(Fidelity { shortest_round_trip: shortest, ..self.meter.fidelity() })
+        let undeliverable = self.undeliverable.list();
+        Ok(Fidelity { shortest_round_trip: shortest, undeliverable, ..self.meter.fidelity() })
     }
 
     /// The shortest round trip over the routes that packets took.
@@ -265,11 +278,38 @@ impl Bridge {
     /// Sends a packet that came by a wire into the network at the time of its arrival; `late` is
     /// how much later it is taken in.
     fn inject(&mut self, at: Instant, late: Duration, wire: usize, frame: &[u8]) {
-        let Some(header) = frame.get(ETHERNET..).and_then(IpHeader::read) else { return };
-        let Some(&to_wire) = self.nodes.get(&header.destination) else { return };
-        if self.engine.in_flight() >= MOST_PACKETS {
-            self.meter.own_drops += 1;
-            return;
+        if let Err(destination) = self.try_inject(at, late, wire, frame) {
+            self.undeliverable.add(destination);
+        }
+    }
+
+    /// As [`Self::inject`].
+    ///
+    /// # Errors
+    /// The destination of a packet that no node gets.
+    fn try_inject(
+        &mut self,
+        at: Instant,
+        late: Duration,
+        wire: usize,
+        frame: &[u8],
+    ) -> Result<(), Destination> {
+        let header = IpHeader::of_frame(frame)?;
+        let mut arrival = Arrival { at, late, header, frame: frame.into() };
+        if header.is_for_everyone() {
+            let reached = self.reached.get(wire).filter(|reached| !reached.is_empty()).cloned();
+            let reached = reached.ok_or(Destination::Everyone(header.destination))?;
+            if header.is_broadcast() {
+                arrival.address([0xff; 6]);
+            }
+            for to in reached {
+                self.enter_at(wire, to, arrival.clone());
+            }
+            return Ok(());
+        }
+        let to = *self.nodes.get(&header.destination).ok_or(Destination::NoNode(header.destination))?;
+        if let Some(to) = self.wires.get(to) {
+            arrival.address(to.hardware);
         }
         let of = |port: u16, end: FlowEnd| {
             let (place, from, to) = self.ports.get(&port).copied()?;
@@ -279,32 +319,44 @@ impl Bridge {
         let flow = header.ports.and_then(|(_, source, destination)| {
             of(destination, FlowEnd::Receiver).or_else(|| of(source, FlowEnd::Sender))
         });
-        let (from, to, id) = match flow {
-            Some((place, from, to, forward)) => {
-                if forward && let Some(traffic) = self.traffic.get_mut(place) {
-                    add(&mut traffic.entered, header.length);
-                }
-                (from, to, self.flows.get(place).map_or(OTHERS, |path| path.flow))
+        if let Some((place, from, to, forward)) = flow {
+            let flow = self.flows.get(place).map_or(OTHERS, |path| path.flow);
+            if self.enter(from, to, flow, arrival)
+                && forward
+                && let Some(traffic) = self.traffic.get_mut(place)
+            {
+                add(&mut traffic.entered, header.length);
             }
-            None => match (self.gateways.get(wire), self.gateways.get(to_wire)) {
-                (Some(from), Some(to)) => (*from, *to, OTHERS),
-                _ => return,
-            },
-        };
-        let mut bytes: Box<[u8]> = frame.into();
-        if let (Some(target), Some(wire)) = (bytes.get_mut(..6), self.wires.get(to_wire)) {
-            target.copy_from_slice(&wire.hardware);
+        } else if self.reached.get(wire).is_some_and(|reached| reached.contains(&to)) {
+            self.enter_at(wire, to, arrival);
+        } else {
+            return Err(Destination::NoPath(header.destination));
         }
+        Ok(())
+    }
+
+    /// Lets a packet of no flow enter at the node of a wire, for the node of another.
+    fn enter_at(&mut self, wire: usize, to: usize, arrival: Arrival) {
+        if let (Some(from), Some(to)) = (self.gateways.get(wire), self.gateways.get(to)) {
+            self.enter(*from, *to, OTHERS, arrival);
+        }
+    }
+
+    /// Lets a packet enter the network; returns false if the network is full, which counts as a
+    /// loss of ours.
+    fn enter(&mut self, from: Address, to: Address, flow: FlowId, arrival: Arrival) -> bool {
+        if self.engine.in_flight() >= MOST_PACKETS {
+            self.meter.own_drops += 1;
+            return false;
+        }
+        let Arrival { at, late, header, frame } = arrival;
         if !self.capture.is_empty() {
-            self.capture.entered(bytes.get(ETHERNET..).unwrap_or_default());
+            self.capture.entered(frame.get(ETHERNET..).unwrap_or_default());
         }
-        let payload = WirePacket { bytes, late };
+        let payload = WirePacket { bytes: frame, late };
         let (size, ecn) = (header.length, header.ecn);
-        self.engine.inject(
-            at,
-            from,
-            Outgoing { to, flow: id, size, ecn, precedence: Precedence::Low, payload },
-        );
+        self.engine.inject(at, from, Outgoing { to, flow, size, ecn, precedence: Precedence::Low, payload });
+        true
     }
 
     /// Sends what has come out of the network.
@@ -363,6 +415,24 @@ impl Bridge {
             self.meter.left(route, saturating::<u32>(frame.len() - ETHERNET), due, real, late);
         }
         Ok(())
+    }
+}
+
+/// A packet that came by a wire and has not entered the network yet.
+#[derive(Clone)]
+struct Arrival {
+    at: Instant,
+    late: Duration,
+    header: IpHeader,
+    frame: Box<[u8]>,
+}
+
+impl Arrival {
+    /// Addresses the frame to this hardware.
+    fn address(&mut self, hardware: [u8; 6]) {
+        if let Some(target) = self.frame.get_mut(..6) {
+            target.copy_from_slice(&hardware);
+        }
     }
 }
 

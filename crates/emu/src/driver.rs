@@ -108,11 +108,15 @@ where
                 }
             }
             Input::FromServer { client, batch } => {
-                // Only the server may answer.
                 let server = self.clients.get(client).map(|client| self.doors[client.door].server);
-                for received in batch.into_iter().filter(|r| Some(r.from) == server) {
-                    self.clients.answered(received.at, client);
-                    self.inject(self.world.far, self.world.near, client, received);
+                for received in batch {
+                    // Only the server may answer.
+                    if Some(received.from) == server {
+                        self.clients.answered(received.at, client);
+                        self.inject(self.world.far, self.world.near, client, received);
+                    } else {
+                        self.refused += 1;
+                    }
                 }
             }
         }

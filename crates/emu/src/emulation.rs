@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -13,8 +12,9 @@ use tfrc_sim::{LinkId, LinkSpec, Network, NoAgent, NodeId, Seed};
 
 use crate::bridge::{Bridge, FlowPath, Observer};
 use crate::capture::LinkCapture;
+use crate::ip;
 use crate::sandbox::{mount_memory, replace_file, unmount};
-use crate::space::{NodeSpace, Priority, await_running, wire};
+use crate::space::{NodeSpace, Priority, await_running, wire, without_ipv6};
 use crate::starvation::{KernelThreads, StarvationMeter, WaitingThread};
 use crate::{Fidelity, SandboxError};
 
@@ -66,9 +66,11 @@ impl Emulation {
             let source = io::Error::other(format!("{} nodes; at most {MOST_NODES}", plan.nodes.len()));
             return Err(SandboxError::SetUp { what: "nodes".to_owned(), source });
         }
+        // The engine's ends of the wires would send the nodes their own housekeeping, too.
+        without_ipv6();
         let (mut nodes, mut places) = (Vec::new(), Vec::new());
         for ((name, node), number) in plan.nodes.iter().zip(1u8..) {
-            let address = Ipv4Addr::new(10, 77, 0, number);
+            let address = ip::address(number);
             let space = NodeSpace::new(name, address, plan.priority)?;
             places.push((*node, address, wire(&space, number)?));
             nodes.push(space);

@@ -6,10 +6,11 @@ use hdrhistogram::Histogram;
 use tfrc_sim::LinkId;
 use tfrc_units::{Duration, Instant};
 
-use crate::starvation::Starvation;
+use crate::Undeliverable;
+use crate::starvation::{LATE, Starvation};
 
 /// Errors of an emulation, all made by the machine and not by the network.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fidelity {
     /// Largest relative difference, over the links that sent packets back to back, of the rate at
     /// which those left against the rate configured. `None`: no link did for long enough.
@@ -24,7 +25,7 @@ pub struct Fidelity {
     pub wakeup_p99: Duration,
     /// Packets lost outside the network: no room at a packet socket, or refused by an interface.
     pub own_drops: u64,
-    /// Wake-ups that were later than 2 ms.
+    /// Wake-ups that were later than [`LATE`].
     pub overruns: u64,
     /// Packets measured.
     pub packets: u64,
@@ -33,6 +34,8 @@ pub struct Fidelity {
     pub shortest_round_trip: Option<Duration>,
     /// Processor time that programs and the kernel did not get.
     pub starvation: Starvation,
+    /// Packets that the network has no node for, the most frequent destinations first.
+    pub undeliverable: Vec<Undeliverable>,
 }
 
 /// Measurement of a [`Fidelity`].
@@ -58,8 +61,6 @@ struct BackToBack {
 const TOLERANCE: Duration = Duration::from_micros(1);
 /// Time that packets must have left back to back before their rate is reported.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
-/// Wake-ups later than this are counted.
-const LATE: Duration = Duration::from_millis(2);
 /// Longest delay kept apart, nanoseconds.
 const LONGEST: u64 = 10_000_000_000;
 
@@ -105,6 +106,7 @@ impl FidelityMeter {
             packets: self.delay.len(),
             shortest_round_trip: None,
             starvation: Starvation::default(),
+            undeliverable: Vec::new(),
         }
     }
 }

@@ -4,8 +4,25 @@ use std::net::Ipv4Addr;
 
 use tfrc_units::Ecn;
 
+use crate::undeliverable::Destination;
+
 /// Bytes before the IP packet in an Ethernet frame.
 pub(crate) const ETHERNET: usize = 14;
+/// `EtherType` of IPv4 and IPv6 (RFC 894, RFC 2464).
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+
+/// Network of the nodes, and the length of its prefix: all nodes are neighbours.
+const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
+pub(crate) const PREFIX: u8 = 16;
+/// The network's broadcast address (RFC 919).
+const NETWORK_BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 255);
+
+/// Address of the node of this number.
+pub(crate) const fn address(number: u8) -> Ipv4Addr {
+    let [a, b, c, _] = NETWORK.octets();
+    Ipv4Addr::new(a, b, c, number)
+}
 
 /// Fields of an IPv4 packet (RFC 791) that decide on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +40,30 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 impl IpHeader {
+    /// Reads the header of the packet in an Ethernet frame.
+    ///
+    /// # Errors
+    /// The kind of a frame that holds no whole packet of IPv4.
+    pub(crate) fn of_frame(frame: &[u8]) -> Result<Self, Destination> {
+        let kind = frame.get(ETHERNET - 2..ETHERNET).and_then(|two| two.try_into().ok());
+        match kind.map(u16::from_be_bytes) {
+            Some(IPV4) => frame.get(ETHERNET..).and_then(Self::read).ok_or(Destination::Broken),
+            Some(IPV6) => Err(Destination::Ipv6),
+            kind => Err(Destination::Other(kind.unwrap_or_default())),
+        }
+    }
+
+    /// True for a packet that every node gets: of a multicast group (RFC 1112), or a broadcast
+    /// (RFC 919).
+    pub(crate) fn is_for_everyone(&self) -> bool {
+        self.destination.is_multicast() || self.is_broadcast()
+    }
+
+    /// True for a broadcast, to the network of the nodes or without one.
+    pub(crate) fn is_broadcast(&self) -> bool {
+        self.destination.is_broadcast() || self.destination == NETWORK_BROADCAST
+    }
+
     /// Reads the header of a packet; `None` if it is not IPv4 or not whole.
     pub(crate) fn read(packet: &[u8]) -> Option<Self> {
         let at = |i: usize| packet.get(i).copied();
@@ -97,6 +138,30 @@ mod tests {
         for short in 0..28 {
             assert_eq!(IpHeader::read(&packet()[..short]), None, "{short} bytes");
         }
+    }
+
+    #[test]
+    fn receivers_of_a_frame() {
+        let frame = |kind: [u8; 2], packet: &[u8]| [&[0; 12], &kind[..], packet].concat();
+        let to = |address: [u8; 4]| {
+            let mut packet = packet();
+            packet[16..20].copy_from_slice(&address);
+            IpHeader::of_frame(&frame([8, 0], &packet)).unwrap().is_for_everyone()
+        };
+        for everyone in [[224, 0, 0, 251], [239, 255, 1, 2], [255; 4], [10, 77, 255, 255]] {
+            assert!(to(everyone), "{everyone:?}");
+        }
+        for one in [[10, 77, 0, 2], [10, 77, 0, 255], [223, 255, 255, 255], [240, 0, 0, 1]] {
+            assert!(!to(one), "{one:?}");
+        }
+        for (kind, packet, expected) in [
+            ([0x86, 0xdd], &packet()[..], Destination::Ipv6),
+            ([0x88, 0xcc], &[], Destination::Other(0x88cc)),
+            ([8, 0], &packet()[..27], Destination::Broken),
+        ] {
+            assert_eq!(IpHeader::of_frame(&frame(kind, packet)), Err(expected));
+        }
+        assert_eq!(IpHeader::of_frame(&[0; 13]), Err(Destination::Other(0)));
     }
 
     #[test]

@@ -32,6 +32,8 @@ mod starvation;
 mod system;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub mod tcp_info;
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
+mod undeliverable;
 
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use bridge::{FlowEnd, FlowPath, FlowTraffic, Observer, WireEngine, WirePacket};
@@ -46,7 +48,9 @@ pub use sandbox::SandboxError;
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
 pub use space::{NodeSpace, Priority};
 #[cfg(all(feature = "namespaces", target_os = "linux"))]
-pub use starvation::{KernelThreads, Starvation, WaitingThread};
+pub use starvation::{KernelThreads, LATE, Starvation, WaitingThread};
+#[cfg(all(feature = "namespaces", target_os = "linux"))]
+pub use undeliverable::Undeliverable;
 
 pub use control::Control;
 pub use monitor::{Direction, Monitor, Snapshot};

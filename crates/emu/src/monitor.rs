@@ -18,7 +18,8 @@ pub struct Snapshot<F> {
     pub back: Direction,
     /// Clients known now.
     pub clients: usize,
-    /// Datagrams not let in because a limit was reached.
+    /// Datagrams not let in: a limit was reached, or they came to the relay's side of the server
+    /// from another address or for a client that is forgotten.
     pub refused: u64,
     /// Datagrams that came out of the network but could not be sent: the client was gone, or the
     /// socket would not take it.

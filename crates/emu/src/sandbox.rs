@@ -6,8 +6,9 @@
 //! new namespace. When it ends, or the first is killed, the kernel ends every process in there, and
 //! with the last of them go the interfaces, routes and mounts.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::RawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
@@ -127,6 +128,29 @@ pub fn wait_inside(command: &mut Command) -> io::Result<ExitStatus> {
             signal => drop(kill(pid, signal)),
         }
     }
+}
+
+/// Keeps a text in memory for a command of [`wait_inside`], which takes it by its number
+/// ([`take_over`]): what can be read only once, a pipe, is not read again in there.
+///
+/// # Errors
+/// The system's error.
+pub fn hand_over(text: &str) -> io::Result<File> {
+    // It stays open in the command.
+    let mut file = File::from(rustix::fs::memfd_create("scenario", rustix::fs::MemfdFlags::empty())?);
+    file.write_all(text.as_bytes())?;
+    Ok(file)
+}
+
+/// The text that [`hand_over`] kept under this number. Processes that are started from then on do
+/// not have it.
+///
+/// # Errors
+/// The system's error, or [`io::ErrorKind::InvalidData`] for what is not text.
+pub fn take_over(number: RawFd) -> io::Result<String> {
+    let text = fs::read_to_string(format!("/proc/self/fd/{number}"))?;
+    nix::unistd::close(number)?;
+    Ok(text)
 }
 
 /// Signals that [`wait_inside`] waits for.

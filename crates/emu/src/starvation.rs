@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -41,13 +42,23 @@ impl KernelThreads {
 /// system does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Starvation {
+    /// Time over which they are measured.
+    pub measured: tfrc_units::Duration,
     /// Of the threads at the nodes the greatest share that one waited for a processor.
     pub programs: Option<f64>,
+    /// The greatest share in which a packet for one of these threads would have waited for longer
+    /// than [`LATE`]: of each wait the part beyond it.
+    pub late: Option<f64>,
     /// The greatest share of one of the kernel's threads for the network.
     pub kernel: Option<f64>,
     /// The share of all processors that a hypervisor gave to others.
     pub stolen: Option<f64>,
 }
+
+/// Delay from which on an engine or a thread is late: the limit that a run has for the 99th
+/// percentile of its packets. Of a wait of w a packet that comes at any time of it waits for longer
+/// than this during w - LATE, and never if w is shorter.
+pub const LATE: tfrc_units::Duration = tfrc_units::Duration::from_millis(2);
 
 /// A thread at a node.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +69,8 @@ pub struct WaitingThread {
     pub ran: tfrc_units::Duration,
     /// Time that it was ready to run and did not.
     pub waited: tfrc_units::Duration,
+    /// The parts of its waits beyond [`LATE`]. Waits within 5 ms count as one.
+    pub late: tfrc_units::Duration,
 }
 
 /// Counters of a thread, as `/proc/PID/schedstat` has them.
@@ -107,8 +120,16 @@ pub(crate) struct StarvationMeter {
     thread: JoinHandle<(Starvation, Vec<WaitingThread>)>,
 }
 
-/// Time between two looks at the threads: of one that ends, what came after the last look is lost.
-const EVERY: Duration = Duration::from_millis(500);
+/// Time between two looks at the counters of a thread. It is near [`LATE`], so that short waits do
+/// not add up to what looks like a long one: those of 0.2 ms must make up 40 % of the time for that.
+const EVERY: Duration = Duration::from_millis(5);
+
+/// Time between two looks for new threads: one that ends before is not seen.
+const NEW: Duration = Duration::from_millis(500);
+
+/// Least time between two looks, in times that the last look took: the measurement takes at most
+/// 1/50 of a processor, however many threads there are.
+const PAUSE: u32 = 50;
 
 impl StarvationMeter {
     /// Begins to measure the threads of the nodes, and every process of this namespace of processes
@@ -121,21 +142,30 @@ impl StarvationMeter {
         let (begun, ticks, before) = (Instant::now(), Ticks::now(), kernel.waited());
         let mut threads = Threads::begun();
         let thread = std::thread::Builder::new().name("tfrc-starved".to_owned()).spawn(move || {
-            while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                threads.look();
+            let mut pause = EVERY;
+            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let start = Instant::now();
+                threads.look(start);
+                pause = EVERY.max(PAUSE * start.elapsed());
             }
-            threads.look();
+            threads.look_for_new();
+            threads.read();
             let took = begun.elapsed();
-            let share = |waited: Duration| waited.as_secs_f64() / took.as_secs_f64();
+            let share = |time: tfrc_units::Duration| time.as_secs_f64() / took.as_secs_f64();
             let threads: Vec<WaitingThread> = threads.waiting().collect();
-            let programs = threads.iter().map(|thread| thread.waited.into()).max().map(share);
-            let kernel_waited =
-                kernel.waited().iter().zip(&before).map(|(now, before)| now.saturating_sub(*before)).max();
+            let kernel =
+                kernel.waited().into_iter().zip(&before).map(|(now, before)| now.saturating_sub(*before));
             let stolen = Ticks::now().zip(ticks).filter(|(now, then)| now.all > then.all);
-            let stolen = stolen.map(|(now, then)| {
-                now.stolen.saturating_sub(then.stolen) as f64 / (now.all - then.all) as f64
-            });
-            (Starvation { programs, kernel: kernel_waited.map(share), stolen }, threads)
+            let starvation = Starvation {
+                measured: nanos(took),
+                programs: threads.iter().map(|thread| thread.waited).max().map(share),
+                late: threads.iter().map(|thread| thread.late).max().map(share),
+                kernel: kernel.max().map(nanos).map(share),
+                stolen: stolen.map(|(now, then)| {
+                    now.stolen.saturating_sub(then.stolen) as f64 / (now.all - then.all) as f64
+                }),
+            };
+            (starvation, threads)
         })?;
         Ok(Self { stop, thread })
     }
@@ -148,34 +178,72 @@ impl StarvationMeter {
 }
 
 /// Threads seen, by process and thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Threads {
     seen: BTreeMap<(u32, u32), Seen>,
     /// Number of this process where `/proc` shows those of its namespace alone; elsewhere the
     /// others there are strangers.
     is_own: bool,
+    /// Time of the last look for new ones.
+    looked: Instant,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Seen {
     name: String,
+    /// Its counters, until it ends.
+    file: Option<File>,
     first: Counters,
     last: Counters,
+    late: Duration,
+}
+
+impl Seen {
+    /// Takes the counters of now.
+    fn read(&mut self) {
+        let mut text = [0; 100];
+        let read = self.file.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
+        let text = read.and_then(|length| std::str::from_utf8(text.get(..length)?).ok());
+        match text.and_then(Counters::read) {
+            Some(now) => self.take(now),
+            // It has ended.
+            None => self.file = None,
+        }
+    }
+
+    fn take(&mut self, now: Counters) {
+        self.late += now.since(self.last).waited.saturating_sub(LATE.into());
+        self.last = now;
+    }
 }
 
 impl Threads {
     /// The threads of now, which are measured from now on; those that come later, from their start.
     fn begun() -> Self {
         let is_own = fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == "1");
-        let mut threads = Self { seen: BTreeMap::new(), is_own };
-        threads.look();
+        let mut threads = Self { seen: BTreeMap::new(), is_own, looked: Instant::now() };
+        threads.look_for_new();
+        threads.read();
         for seen in threads.seen.values_mut() {
-            seen.first = seen.last;
+            (seen.first, seen.late) = (seen.last, Duration::ZERO);
         }
         threads
     }
 
-    fn look(&mut self) {
+    fn look(&mut self, now: Instant) {
+        if now.duration_since(self.looked) >= NEW {
+            self.looked = now;
+            self.look_for_new();
+        }
+        self.read();
+    }
+
+    /// Takes the counters of all that were seen.
+    fn read(&mut self) {
+        self.seen.values_mut().for_each(Seen::read);
+    }
+
+    fn look_for_new(&mut self) {
         if self.is_own {
             for process in numbers("/proc") {
                 self.look_at(process, &format!("/proc/{process}/task"));
@@ -187,29 +255,30 @@ impl Threads {
 
     fn look_at(&mut self, process: u32, tasks: &str) {
         for task in numbers(tasks) {
-            let text = |file: &str| fs::read_to_string(format!("{tasks}/{task}/{file}")).ok();
-            let name = text("comm").unwrap_or_default().trim_end().to_owned();
+            let name = fs::read_to_string(format!("{tasks}/{task}/comm")).unwrap_or_default();
             // Of this process the nodes' threads alone: the others only look on.
             if process == 1 && !name.starts_with(NODE) {
                 continue;
             }
-            let Some(last) = text("schedstat").and_then(|text| Counters::read(&text)) else { continue };
-            let first = Counters::default();
-            self.seen.entry((process, task)).or_insert(Seen { name: String::new(), first, last });
-            if let Some(seen) = self.seen.get_mut(&(process, task)) {
-                (seen.name, seen.last) = (name, last);
-            }
+            let seen = self.seen.entry((process, task)).or_insert_with(|| Seen {
+                file: File::open(format!("{tasks}/{task}/schedstat")).ok(),
+                ..Seen::default()
+            });
+            // A process that becomes another program has another name.
+            name.trim_end().clone_into(&mut seen.name);
         }
     }
 
     fn waiting(&self) -> impl Iterator<Item = WaitingThread> {
-        let nanos =
-            |time: Duration| tfrc_units::Duration::from_nanos(tfrc_units::saturating(time.as_nanos()));
-        self.seen.values().map(move |Seen { name, first, last }| {
+        self.seen.values().map(|Seen { name, first, last, late, .. }| {
             let Counters { ran, waited } = last.since(*first);
-            WaitingThread { name: name.clone(), ran: nanos(ran), waited: nanos(waited) }
+            WaitingThread { name: name.clone(), ran: nanos(ran), waited: nanos(waited), late: nanos(*late) }
         })
     }
+}
+
+fn nanos(time: Duration) -> tfrc_units::Duration {
+    tfrc_units::Duration::from_nanos(tfrc_units::saturating(time.as_nanos()))
 }
 
 /// First word of the name of a node's thread.
@@ -251,10 +320,10 @@ mod tests {
             sum
         });
         let node = node.expect("a thread");
-        let mut threads = Threads { is_own: false, ..Threads::default() };
+        let mut threads = Threads { seen: BTreeMap::new(), is_own: false, looked: Instant::now() };
         let is_there = |threads: &Threads| threads.waiting().any(|thread| thread.name == "node x");
         for _ in 0..10_000 {
-            threads.look();
+            threads.look_for_new();
             if is_there(&threads) {
                 break;
             }
@@ -265,7 +334,28 @@ mod tests {
         drop(stop);
         node.join().expect("it ends");
         // What has ended keeps its last counters.
-        threads.look();
+        threads.look_for_new();
+        threads.read();
         assert!(is_there(&threads));
+    }
+
+    #[test]
+    fn of_a_wait_the_part_beyond_the_limit_is_late() {
+        let mut seen = Seen::default();
+        let mut waited = Duration::ZERO;
+        let mut wait = |micros: u64| {
+            waited += Duration::from_micros(micros);
+            Counters { ran: Duration::ZERO, waited }
+        };
+        // 100 looks with 1.9 ms of waiting each: 38 % of the time, and never late.
+        for _ in 0..100 {
+            seen.take(wait(1900));
+        }
+        assert_eq!((seen.last.waited, seen.late), (Duration::from_millis(190), Duration::ZERO));
+        // A tenth of that in two waits: late for all but twice 2 ms.
+        for _ in 0..2 {
+            seen.take(wait(9500));
+        }
+        assert_eq!(seen.late, Duration::from_millis(15));
     }
 }

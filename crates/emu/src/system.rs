@@ -15,13 +15,13 @@ use tfrc_units::saturating;
 
 use crate::tcp_info::TcpInfo;
 
-/// Opens a packet socket for the IPv4 frames that come in by an interface. It does not block and
-/// gives frames with their Ethernet header and the time at which the kernel took them in.
+/// Opens a packet socket for all frames that come in by an interface. It does not block and gives
+/// frames with their Ethernet header and the time at which the kernel took them in.
 ///
 /// # Errors
 /// The system's error; it wants `CAP_NET_RAW` in the network namespace.
 pub(crate) fn packet_socket(interface: c_uint, buffer: c_int) -> io::Result<OwnedFd> {
-    let protocol = ETH_P_IP.to_be();
+    let protocol = ETH_P_ALL.to_be();
     let flags = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no memory is passed; the returned descriptor has no other owner.
     let socket = unsafe {
@@ -37,6 +37,9 @@ pub(crate) fn packet_socket(interface: c_uint, buffer: c_int) -> io::Result<Owne
     // SAFETY: the address lives until the call returns, and its length is its own.
     checked(unsafe { libc::bind(socket.as_raw_fd(), from_mut(&mut address).cast(), length) })?;
     set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+    // Nothing but this socket sends by the interface, and what it sends is not seen again; kernels
+    // before 4.20 do without this second bolt.
+    let _ = set_option(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
     // The queueing discipline of the interface has nothing to do: frames leave at once.
     set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
     if set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, buffer).is_err() {
@@ -45,8 +48,10 @@ pub(crate) fn packet_socket(interface: c_uint, buffer: c_int) -> io::Result<Owne
     Ok(socket)
 }
 
-/// IPv4 over Ethernet (RFC 894).
-const ETH_P_IP: u16 = 0x0800;
+/// Frames of every `EtherType` (packet(7)).
+const ETH_P_ALL: u16 = 3;
+/// Option of packet sockets, which `libc` does not have (packet(7)).
+const PACKET_IGNORE_OUTGOING: c_int = 23;
 
 /// Returns how many frames a packet socket has lost for want of room since the last call.
 pub(crate) fn lost_frames(socket: BorrowedFd<'_>) -> io::Result<u32> {

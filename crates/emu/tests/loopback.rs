@@ -307,6 +307,11 @@ async fn doors_share_the_network_and_not_the_server() {
     second.send_to(b"back", upstream).await.unwrap();
     let (n, from) = client.recv_from(&mut buffer).await.unwrap();
     assert_eq!((&buffer[..n], from), (&b"back"[..], to_second));
+    // Of others than the server nothing is let in, and each is counted.
+    let port = upstream.port();
+    client.send_to(b"not the server", ("127.0.0.1", port)).await.unwrap();
+    let last = until(&mut relay.monitor(), |s| s.refused > 0).await;
+    assert_eq!((last.refused, last.back.entered.packets), (1, 2));
     let last = relay.stop().unwrap();
     assert_eq!((last.clients, last.there.entered.packets, last.back.delivered.packets), (2, 2, 2));
 }

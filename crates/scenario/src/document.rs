@@ -67,6 +67,12 @@ impl Document {
         Self { folder: folder.into(), ..self }
     }
 
+    /// The text of the file, without changes.
+    #[must_use]
+    pub fn file_text(&self) -> &str {
+        self.texts.first().map_or("", |(_, text, _)| text)
+    }
+
     /// The folder relative to which the scenario names files.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Document, Scenario, ScenarioError, World};
 
@@ -68,6 +68,15 @@ fn read_at_most(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
+/// The folder in which files are looked for that a scenario names: its own, or the current one for
+/// a pipe or a device, as `/dev` has none.
+pub(super) fn folder(path: &Path) -> PathBuf {
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => PathBuf::new(),
+        _ => path.parent().unwrap_or(Path::new("")).to_owned(),
+    }
+}
+
 impl Document {
     /// The text of a file.
     ///
@@ -76,7 +85,7 @@ impl Document {
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         match read(path) {
-            Ok(text) => Ok(Self::new(name, text).in_folder(path.parent().unwrap_or(Path::new("")))),
+            Ok(text) => Ok(Self::new(name, text).in_folder(folder(path))),
             Err(source) => Err(ScenarioError::Read { name, source }),
         }
     }
@@ -106,6 +115,8 @@ mod tests {
         {
             let endless = read(Path::new("/dev/zero")).expect_err("endless");
             assert_eq!(endless.kind(), io::ErrorKind::FileTooLarge);
+            assert_eq!(folder(Path::new("/dev/null")), Path::new(""), "a device has no neighbours");
+            assert_eq!(folder(&dir.path().join("a")), dir.path());
             assert!(
                 read_kept(Path::new("/dev/zero")).is_err_and(|error| error.to_string() == "it is not a file")
             );

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::{Document, ScenarioError, hint};
+use super::{Document, ScenarioError, files, hint};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
@@ -67,6 +67,15 @@ impl Opened {
         }
         let document = Document::load(written)?;
         Ok(Self { folder: Some(document.folder().to_owned()), document })
+    }
+
+    /// A scenario that [`new`](Self::new) has opened by this name, perhaps in another process, from
+    /// its text: a pipe gives it once.
+    #[must_use]
+    pub fn again(written: &Path, text: &str) -> Self {
+        let folder = files::folder(written);
+        let document = Document::new(written.display().to_string(), text).in_folder(&folder);
+        Self { document, folder: Some(folder) }
     }
 
     /// A scenario that is given as text; files that it names are looked for in the current folder.

@@ -42,6 +42,9 @@ pub struct EmuArgs {
     /// Read a job of `tfrc-lab` from standard input, write its result to standard output
     #[arg(long, hide = true, conflicts_with_all = ["at", "shell", "first", "pcap", "report", "series"])]
     pub job: bool,
+    /// Number of the descriptor that holds what was read before: the scenario, or the job
+    #[arg(long, hide = true, value_name = "N")]
+    pub read_before: Option<i32>,
     /// Live view.
     #[command(flatten)]
     pub live: LiveArgs,

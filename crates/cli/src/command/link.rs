@@ -30,8 +30,12 @@ use crate::{Failure, document, page, session};
 pub(crate) struct LinkDocument {
     /// Time that the relay ran, seconds.
     duration_s: f64,
-    /// Datagrams of strangers for whom there was no place.
+    /// Datagrams that were not let in: of strangers for whom there was no place, and those that
+    /// came from the side of the server from another address or for a client that is forgotten.
     refused_packets: u64,
+    /// Datagrams of clients that the system dropped because the relay did not read them in time;
+    /// 0 where the system does not say.
+    unread_packets: u64,
     /// Datagrams that came through the network and that the system did not take.
     unsent_packets: u64,
     /// Each direction of each link, in the order of the scenario.
@@ -119,13 +123,14 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let (true, Some(run)) = (is_wished || told.is_err(), recording) else {
         return Err(Failure::Run("the relay has ended".to_owned()));
     };
+    let unread = running.local_addrs().iter().map(|address| session::dropped_by_system(*address)).sum();
     let last = running.stop().map_err(|error| Failure::io(&"relay", &error))?;
     let outcome = &run.outcome;
     let summary =
         Summary { duration_s: outcome.duration_s, links: outcome.links.clone(), ..Summary::default() };
     let finished = reporter.finish(summary, |format| match format {
-        Format::Json => format!("{}\n", document::text(&document(&last, &run))),
-        _ => format!("{}\n", words(&last, &run)),
+        Format::Json => format!("{}\n", document::text(&document(&last, unread, &run))),
+        _ => format!("{}\n", words(&last, unread, &run)),
     });
     told.and(finished)
 }
@@ -203,7 +208,7 @@ fn links(run: &Recording) -> impl Iterator<Item = (&str, &LinkStats)> {
     run.outcome.links.iter().zip(&run.links).map(|(link, record)| (link.id.as_str(), &record.stats))
 }
 
-fn words(last: &Snapshot<Flows>, run: &Recording) -> String {
+fn words(last: &Snapshot<Flows>, unread: u64, run: &Recording) -> String {
     let mut text = "link              packets      lost  overflowed  utilization  mean queue\n".to_owned();
     for (name, stats) in links(run) {
         text.push_str(&format!(
@@ -215,7 +220,7 @@ fn words(last: &Snapshot<Flows>, run: &Recording) -> String {
             stats.mean_queue_packets()
         ));
     }
-    for (what, count) in [("refused", last.refused), ("unsent", last.unsent)] {
+    for (what, count) in [("refused", last.refused), ("unread", unread), ("unsent", last.unsent)] {
         if count > 0 {
             text.push_str(&format!("{what}: {count} datagrams\n"));
         }
@@ -223,7 +228,7 @@ fn words(last: &Snapshot<Flows>, run: &Recording) -> String {
     text.trim_end().to_owned()
 }
 
-fn document(last: &Snapshot<Flows>, run: &Recording) -> LinkDocument {
+fn document(last: &Snapshot<Flows>, unread: u64, run: &Recording) -> LinkDocument {
     let links = links(run).map(|(name, stats)| LinkCounts {
         id: name.to_owned(),
         arrived_packets: stats.arrivals.packets,
@@ -236,6 +241,7 @@ fn document(last: &Snapshot<Flows>, run: &Recording) -> LinkDocument {
     LinkDocument {
         duration_s: run.outcome.duration_s,
         refused_packets: last.refused,
+        unread_packets: unread,
         unsent_packets: last.unsent,
         links: links.collect(),
     }

@@ -32,7 +32,7 @@ pub(crate) use sampler::Sampler;
 pub(crate) use source::{DatagramSource, Pace};
 pub(crate) use tally::{Tally, Trouble, as_f64};
 pub(crate) use transport::{Connection, Endpoint};
-pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back};
+pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back, dropped_by_system};
 pub(crate) use udp_out::{UdpOut, UdpOutCounts};
 pub(crate) use writer::{DatagramWriter, Written};
 
@@ -60,9 +60,13 @@ pub(crate) fn ticks(period: std::time::Duration) -> tokio::time::Interval {
 
 /// The command line of this process, for the record of a run.
 pub(crate) fn command_line() -> String {
-    let mut words = std::env::args();
-    words.next();
-    let quoted = words.map(|word| {
+    let mut words = std::env::args().skip(1).peekable();
+    // The inner half of `tfrc emu` has the outer's arguments after its own: `--read-before N`.
+    let emu = words.next_if(|word| word == "emu-inside").map(|_| "emu".to_owned());
+    if emu.is_some() {
+        words.nth(1);
+    }
+    let quoted = emu.into_iter().chain(words).map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+[]".contains(c);
         if !word.is_empty() && word.chars().all(plain) {
             word

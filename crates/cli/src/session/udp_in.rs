@@ -129,7 +129,7 @@ impl UdpInCounts {
 
 /// Datagrams that Linux dropped because the buffer of the socket with this address was full: the
 /// last column of its table of sockets. 0 where there is no such table.
-fn dropped_by_system(port: SocketAddr) -> u64 {
+pub(crate) fn dropped_by_system(port: SocketAddr) -> u64 {
     let table = if port.is_ipv4() { "/proc/self/net/udp" } else { "/proc/self/net/udp6" };
     std::fs::read_to_string(table).map_or(0, |text| drops_of(&text, port))
 }

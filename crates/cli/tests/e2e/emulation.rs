@@ -5,6 +5,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -150,6 +152,129 @@ fn what_the_kernel_lacks_and_what_is_not_there_are_told() {
     let ended = Program::start(inside).end();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("not in a namespace of its own"), "{}", ended.stderr);
+}
+
+/// Sends to a group and to both broadcast addresses until both other nodes have answered, and then
+/// three packets to an address that no node has.
+const TO_EVERYONE: &str = r#"python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+s.settimeout(0.1)
+for to in "239.1.2.3", "255.255.255.255", "10.77.255.255":
+    heard = set()
+    for n in range(300):
+        s.sendto(to.encode(), (to, 5000))
+        try:
+            while len(heard) < 2:
+                data, who = s.recvfrom(99)
+                if data == to.encode():
+                    heard.add(who)
+        except OSError:
+            continue
+        break
+    print(to, len(heard), flush=True)
+for n in range(3):
+    s.sendto(b"x", ("10.77.0.99", 5000))
+'"#;
+
+/// Answers what it hears, of the group too.
+const ANSWERING: &str = r#"exec python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5000))
+group = socket.inet_aton("239.1.2.3") + socket.inet_aton("0.0.0.0")
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group)
+while True:
+    s.sendto(*s.recvfrom(99))
+'"#;
+
+#[test]
+fn everyone_hears_multicast_and_what_no_node_is_there_for_is_counted() {
+    let third = "[[link]]\nname = 'side'\nfrom = 'middle'\nto = 'third'\nrate = '1Mbit/s'\ndelay = '1ms'\n";
+    let scenario = Scenario::new(&format!("{NETWORK}{third}").replace("'far']", "'far', 'third']"));
+    let wanted =
+        ["--json", "--at", "far", ANSWERING, "--at", "third", ANSWERING, "--at", "near", TO_EVERYONE];
+    let Some(ended) = scenario.run(&wanted) else { return };
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", ended.stderr);
+    let heard: Vec<&str> = ended.text().lines().take(3).collect();
+    assert_eq!(heard, ["239.1.2.3 2", "255.255.255.255 2", "10.77.255.255 2"], "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("\n3 packets had no node to go to (10.77.0.99)\n"),
+        "of IPv6 and the like there is nothing: {}",
+        ended.stderr
+    );
+    let result: Value =
+        serde_json::from_str(ended.text().lines().last().expect("a line")).expect("a document");
+    let expected = serde_json::json!([{ "destination": "10.77.0.99", "packets": 3 }]);
+    assert_eq!(result["fidelity"]["undeliverable"], expected, "{result}");
+}
+
+#[test]
+fn with_programs_the_document_is_the_last_line() {
+    let scenario = Scenario::new(NETWORK);
+    let Some(ended) = scenario.run(&["--json", "--at", "near", "ping -c 1 -q far >&2; echo pinged; exit 5"])
+    else {
+        return;
+    };
+    assert_eq!(ended.status.code(), Some(5), "{}", ended.stderr);
+    let [said, document] = ended.text().lines().collect::<Vec<_>>()[..] else { panic!("{}", ended.text()) };
+    let result: Value = serde_json::from_str(document).expect("a document");
+    assert_eq!((said, &result["schema_version"]), ("pinged", &serde_json::json!(1)));
+    assert_eq!(result["links"].as_array().map(Vec::len), Some(4), "{result}");
+    assert!(result["fidelity"]["packets"].is_null() && result["invalid"].is_array(), "{result}");
+    let threads = result["threads"].as_array().expect("threads");
+    assert!(threads.iter().any(|thread| thread["name"] == "node near"), "{result}");
+}
+
+/// A pipe gives its text once, and nothing else than its writer ends the wait for it but a signal.
+#[test]
+fn a_scenario_may_come_by_a_pipe() {
+    let scenario = Scenario::new(NETWORK);
+    let pipe = scenario.0.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    let name = pipe.to_str().expect("text");
+    let write = || {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::write(pipe, NETWORK).expect("it is read"))
+    };
+    for command in [&["sim", name][..], &["emu", name, "--at", "near", "exit 5"]] {
+        let writer = write();
+        let ended = Program::start(tfrc(command)).end();
+        writer.join().expect("written");
+        if !ended.stderr.contains("gives no namespaces") {
+            let expected = if command[0] == "emu" { 5 } else { 0 };
+            assert_eq!(ended.status.code(), Some(expected), "{command:?}: {}", ended.stderr);
+        }
+    }
+    let writer = write();
+    let mut link = Program::start(tfrc(["link", name, "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"]));
+    link.wait_for("relaying");
+    link.signal("TERM");
+    link.succeed();
+    writer.join().expect("written");
+    // Standard input is as good.
+    let mut emu = tfrc(["emu", "/dev/stdin", "--at", "near", "exit 5"]);
+    emu.stdin(Stdio::piped());
+    let mut emu = Program::start(emu);
+    emu.stdin().write_all(NETWORK.as_bytes()).expect("it is read");
+    let ended = emu.end();
+    assert!(
+        ended.status.code() == Some(5) || ended.stderr.contains("gives no namespaces"),
+        "{}",
+        ended.stderr
+    );
+    // Without a writer.
+    for command in [&["sim", name][..], &["emu", name], &["emu", "--job"]] {
+        let mut waiting = tfrc(command);
+        waiting.stdin(Stdio::piped());
+        let mut waiting = Program::start(waiting);
+        let open = waiting.stdin();
+        waiting.signal("TERM");
+        let ended = waiting.end();
+        assert_eq!(ended.status.signal(), Some(15), "{command:?}: {}", ended.stderr);
+        drop(open);
+    }
 }
 
 /// Says why a test has tested nothing.

@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, unshare};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-pub(crate) use wiring::{Wire, await_running, wire};
+pub(crate) use wiring::{Wire, await_running, wire, without_ipv6};
 
 use crate::SandboxError;
 use crate::system::{self, First};

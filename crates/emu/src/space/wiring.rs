@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use nix::net::if_::InterfaceFlags;
 use rtnetlink::packet_route::link::{InfoData, InfoVeth, LinkMessage};
-use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth};
+use rtnetlink::packet_route::route::RouteScope;
+use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
 
 use super::NodeSpace;
+use crate::ip::PREFIX;
 use crate::{SandboxError, system};
 
 /// The engine's end of a node's wire.
@@ -73,14 +75,27 @@ async fn into_service(address: Ipv4Addr) -> io::Result<()> {
     let handle = connect()?;
     let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     system::turn_offloads_off(socket.as_fd(), INTERFACE)?;
-    // IPv6 would fill the wires with its own housekeeping. Kernels without it have nothing to stop.
-    let _ = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+    without_ipv6();
     change(&handle, LinkUnspec::new_with_name("lo").up().build()).await?;
     // No address resolution: frames carry the node's own address, and the engine sets the other's.
     let ours = LinkUnspec::new_with_name(INTERFACE).mtu(MTU).arp(false).txqueuelen(QUEUE).up();
     change(&handle, ours.build()).await?;
     let index = nix::net::if_::if_nametoindex(INTERFACE)?;
-    handle.address().add(index, IpAddr::V4(address), PREFIX).execute().await.map_err(told)
+    handle.address().add(index, IpAddr::V4(address), PREFIX).execute().await.map_err(told)?;
+    // Elsewhere a route to all other networks leads there.
+    for (group, length) in [(Ipv4Addr::new(224, 0, 0, 0), 4), (Ipv4Addr::BROADCAST, 32)] {
+        let route = RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(group, length);
+        let route = route.output_interface(index).scope(RouteScope::Link);
+        handle.route().add(route.build()).execute().await.map_err(told)?;
+    }
+    Ok(())
+}
+
+/// Turns IPv6 off in the namespace of the calling thread: its interfaces would fill the wires with
+/// router solicitations and the like, and programs get the system's refusal instead of silence.
+/// Kernels without it have nothing to stop.
+pub(crate) fn without_ipv6() {
+    let _ = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
 }
 
 /// Waits until the kernel says that a node's interface runs: it does so up to a second after both
@@ -113,8 +128,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Packets that may wait in front of a node's interface: on a wire without a rate of its own, none
 /// do for long.
 const QUEUE: u32 = 10_000;
-/// All nodes are neighbours.
-const PREFIX: u8 = 16;
 
 fn connect() -> io::Result<Handle> {
     let (connection, handle, _) = rtnetlink::new_connection()?;

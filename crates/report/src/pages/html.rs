@@ -104,7 +104,7 @@ fn header(run: &RunRecords) -> Markup {
         header {
             p.kind { (run.title) }
             h1 { (run.headline()) }
-            @if let Some(fidelity) = run.summary.as_ref().and_then(|summary| summary.fidelity) {
+            @if let Some(fidelity) = run.summary.as_ref().and_then(|summary| summary.fidelity.as_ref()) {
                 p.hint { (fidelity.words()) }
             }
             @for note in run.summary.iter().flat_map(|summary| &summary.notes) { p.hint { (note.to_string()) } }

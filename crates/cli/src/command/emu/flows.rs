@@ -36,16 +36,30 @@ pub(crate) struct EmuDocument {
     invalid: Vec<String>,
     /// The kernel and its TCP.
     kernel: KernelNotes,
-    /// The threads that ran the flows, one for each node.
+    /// The threads that ran the flows, one for each node, and those of programs.
     threads: Vec<NodeThread>,
+}
+
+impl EmuDocument {
+    /// The document of a run, with its line end.
+    pub(super) fn text(run: EmulatedRun) -> String {
+        let EmulatedRun { recording, fidelity, kernel, threads } = run;
+        let invalid = fidelity.violations();
+        let document = Self { outcome: recording.outcome, fidelity, invalid, kernel, threads };
+        format!("{}\n", document::text(&document))
+    }
 }
 
 /// Runs the flows of the scenario and prints what they got.
 ///
 /// # Errors
 /// [`Failure::Check`] if the run was not near enough to the network; others as `tfrc emu` says.
-pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(), Failure> {
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+pub(super) fn run(
+    scenario: &Scenario,
+    setup: Setup,
+    args: &EmuArgs,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let format = args.output.format();
     let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
@@ -69,25 +83,22 @@ pub(super) fn run(scenario: &Scenario, setup: Setup, args: &EmuArgs) -> Result<(
     let mut ended = || keys.as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
     let goes_on = &mut || !interrupt.is_wished() && !ended() && told.borrow().is_ok();
     let run = emulated.run(&mut [watch], goes_on);
-    let EmulatedRun { recording, fidelity, kernel, threads } = run.map_err(broken)?;
+    let run = run.map_err(broken)?;
     let told = told.into_inner();
-    let outcome = recording.outcome;
+    let outcome = &run.recording.outcome;
     let summary = Summary {
         duration_s: outcome.measured_s,
         flows: outcome.flows.clone(),
         links: outcome.links.clone(),
-        fidelity: Some(fidelity),
+        fidelity: Some(run.fidelity.clone()),
         ..Summary::default()
     };
-    let invalid = fidelity.violations();
+    let invalid = run.fidelity.violations();
     let finished = reporter.finish(summary, |format| match format {
-        Format::Json => {
-            let document = EmuDocument { outcome, fidelity, invalid: invalid.clone(), kernel, threads };
-            format!("{}\n", document::text(&document))
-        }
+        Format::Json => EmuDocument::text(run),
         _ => {
-            let words = format!("{}\n{}\n", tables::single(&outcome, &[]), words(&fidelity, &kernel));
-            visible(&words).into_owned()
+            let words = words(&run.fidelity, &run.kernel);
+            visible(&format!("{}\n{words}\n", tables::single(&run.recording.outcome, &[]))).into_owned()
         }
     });
     if invalid.is_empty() {

@@ -17,15 +17,23 @@ use crate::interrupt::Interrupt;
 /// Bytes of a job, at most: more than a scenario and its settings have.
 const LONGEST: u64 = 64 << 20;
 
-/// Runs the job.
+/// The text of the job.
 ///
 /// # Errors
-/// [`Failure`] for a job that cannot be read or run.
-pub(super) fn run(kernel: KernelThreads) -> Result<(), Failure> {
+/// [`Failure::Run`] if it cannot be read.
+pub(super) fn read() -> Result<String, Failure> {
     let mut text = String::new();
     let given = std::io::stdin().take(LONGEST).read_to_string(&mut text);
     given.map_err(|error| Failure::io(&"standard input", &error))?;
-    let job: EmulationJob = serde_json::from_str(&text)
+    Ok(text)
+}
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Failure`] for a job that is not right or cannot be run.
+pub(super) fn run(text: &str, kernel: KernelThreads, interrupt: &Interrupt) -> Result<(), Failure> {
+    let job: EmulationJob = serde_json::from_str(text)
         .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc-lab`"))?;
     let mut document = Document::new(job.name, job.text).in_folder(job.folder);
     for assignment in job.set {
@@ -35,7 +43,6 @@ pub(super) fn run(kernel: KernelThreads) -> Result<(), Failure> {
     let Some(point) = plan.points.into_iter().next() else { return Ok(()) };
     let mut scenario = point.scenario;
     scenario.seed = Seed(job.seed);
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let keep = Keep { looks: job.looks, link_flows: job.link_flows, ..Keep::NOTHING };
     let setup = Setup { priority: Priority::First, kernel, ..Setup::default() };
     let emulated = Emulated::set_up(&scenario, setup, keep).map_err(broken)?;

@@ -6,8 +6,9 @@ mod programs;
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) use flows::EmuDocument;
@@ -21,27 +22,35 @@ use tfrc_world::world::emulated::{Emulated, EmulationError, Setup};
 use super::link::{told, with_source};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs};
+use crate::interrupt::Interrupt;
 use crate::page;
 
 /// Time between two records of the run.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Makes namespaces of our own and goes on in them.
+/// Makes namespaces of our own and goes on in them. All that is read is read before: in there the
+/// process is the first, which signals do not end.
 ///
 /// # Errors
 /// [`Failure::Scenario`] and [`Failure::Usage`] for what is not right with the file or the
 /// arguments, [`Failure::Run`] when the system gives no namespaces or the run fails.
 pub fn run(args: &EmuArgs) -> Result<(), Failure> {
-    if args.job {
+    let text = if args.job {
         sandbox::end_with_parent().map_err(|error| Failure::io(&"tfrc emu", &error))?;
+        job::read()?
     } else {
+        let opened = opened(args)?;
+        let text = opened.document.file_text().to_owned();
         // Mistakes are reported before anything is created.
-        Wanted::read(args)?;
-    }
+        Wanted::of(opened, args)?;
+        text
+    };
+    let kept = sandbox::hand_over(&text).map_err(|error| Failure::io(&"the scenario", &error))?;
     sandbox::enter().map_err(|error| refused(&error))?;
     let program = std::env::current_exe().map_err(|error| Failure::io(&"this program", &error))?;
     let mut inside = Command::new(program);
-    inside.arg("emu-inside").args(std::env::args_os().skip(2));
+    inside.arg("emu-inside").arg("--read-before").arg(kept.as_raw_fd().to_string());
+    inside.args(std::env::args_os().skip(2));
     let status = sandbox::wait_inside(&mut inside).map_err(|error| Failure::io(&"tfrc emu", &error))?;
     match status.code() {
         Some(0) => Ok(()),
@@ -63,18 +72,24 @@ const SIGXCPU: i32 = 24;
 /// # Errors
 /// As [`run`].
 pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
+    // Signals wait until `settle`, and without this the first process of a namespace ignores them.
+    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
     let kernel = sandbox::settle().map_err(|error| refused(&error))?;
+    let (Some(kept), path) = (args.read_before, args.scenario.as_deref()) else {
+        return Err(Failure::usage("nothing was read before", "use `tfrc emu`"));
+    };
+    let text = sandbox::take_over(kept).map_err(|error| Failure::io(&"the scenario", &error))?;
     if args.job {
-        return job::run(kernel);
+        return job::run(&text, kernel, &interrupt);
     }
-    let wanted = Wanted::read(args)?;
+    let wanted = Wanted::of(Opened::again(path.unwrap_or(Path::new("")), &text), args)?;
     let setup = wanted.setup(kernel)?;
     if wanted.commands.is_empty() {
-        return flows::run(&wanted.scenario, setup, args);
+        return flows::run(&wanted.scenario, setup, args, &interrupt);
     }
     let nodes: Vec<String> = wanted.commands.iter().map(|one| one.node.clone()).collect();
     let emulated = Emulated::for_programs(&wanted.scenario, setup, &nodes).map_err(broken)?;
-    let code = programs::run(emulated, &wanted.commands, args)?;
+    let code = programs::run(emulated, &wanted.commands, args, interrupt)?;
     std::process::exit(code)
 }
 
@@ -86,20 +101,25 @@ struct Wanted {
     captures: Vec<(LinkId, PathBuf)>,
 }
 
+/// Opens the scenario, once its files for output are found fit.
+fn opened(args: &EmuArgs) -> Result<Opened, Failure> {
+    let Some(path) = &args.scenario else {
+        return Err(Failure::usage(
+            "no scenario",
+            "name a scenario; `tfrc scenario list` has those of the program",
+        ));
+    };
+    let captures: Vec<_> = args.captures().map(|(_, file)| Some(PathBuf::from(file))).collect();
+    let mut outputs = args.output.files().to_vec();
+    outputs.extend(captures.iter().map(|file| ("--pcap", file)));
+    page::check_all(&outputs)?;
+    let opened = Opened::new(path)?;
+    page::spare(&opened, path, &outputs)?;
+    Ok(opened)
+}
+
 impl Wanted {
-    fn read(args: &EmuArgs) -> Result<Self, Failure> {
-        let Some(path) = &args.scenario else {
-            return Err(Failure::usage(
-                "no scenario",
-                "name a scenario; `tfrc scenario list` has those of the program",
-            ));
-        };
-        let captures: Vec<_> = args.captures().map(|(_, file)| Some(PathBuf::from(file))).collect();
-        let mut outputs = args.output.files().to_vec();
-        outputs.extend(captures.iter().map(|file| ("--pcap", file)));
-        page::check_all(&outputs)?;
-        let opened = Opened::new(path)?;
-        page::spare(&opened, path, &outputs)?;
+    fn of(opened: Opened, args: &EmuArgs) -> Result<Self, Failure> {
         let mut document = opened.document;
         for assignment in &args.set {
             document.set(assignment.as_str());

@@ -13,7 +13,7 @@ use tfrc_world::watch::Watch;
 use tfrc_world::world::emulated::Emulated;
 use tokio::sync::{oneshot, watch};
 
-use super::{EVERY, broken};
+use super::{EVERY, EmuDocument, broken};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, Format};
 use crate::interrupt::Interrupt;
@@ -31,13 +31,18 @@ const OUTSIDE: i32 = 3;
 
 /// Runs the commands, each at its node; returns the exit status of the last, as a shell would, or
 /// [`OUTSIDE`].
-pub(super) fn run(emulated: Emulated<'_>, commands: &[AtNode], args: &EmuArgs) -> Result<i32, Failure> {
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+pub(super) fn run(
+    emulated: Emulated<'_>,
+    commands: &[AtNode],
+    args: &EmuArgs,
+    interrupt: Interrupt,
+) -> Result<i32, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io(&"runtime", &error))?;
-    // The programs have the terminal: of the links there is a line each at the end.
+    let format = args.output.format();
     let mut config = ReporterConfig::from(&args.output);
-    if config.format == Format::Human {
+    // The programs have the terminal: of the links there is a line each at the end.
+    if format == Format::Human {
         config.format = Format::Json;
     }
     let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
@@ -53,19 +58,21 @@ pub(super) fn run(emulated: Emulated<'_>, commands: &[AtNode], args: &EmuArgs) -
     let run = emulated.run_programs(&mut [watch], move |nodes| {
         runtime.block_on(commands_to_the_end(nodes, commands, interrupt))
     });
-    let (status, recording, fidelity) = run.map_err(broken)?;
+    let (status, run) = run.map_err(broken)?;
     let status = status?;
-    to_stderr(visible(&words(&recording)).trim_end());
-    to_stderr(&fidelity.words());
-    let Recording { outcome, .. } = recording;
+    to_stderr(visible(&words(&run.recording)).trim_end());
+    to_stderr(&run.fidelity.words());
     let summary = Summary {
-        duration_s: outcome.duration_s,
-        links: outcome.links,
-        fidelity: Some(fidelity),
+        duration_s: run.recording.outcome.duration_s,
+        links: run.recording.outcome.links.clone(),
+        fidelity: Some(run.fidelity.clone()),
         ..Summary::default()
     };
-    let finished = reporter.finish(summary, |_| String::new());
-    let invalid = fidelity.violations();
+    let invalid = run.fidelity.violations();
+    let finished = reporter.finish(summary, |_| match format {
+        Format::Json => EmuDocument::text(run),
+        _ => String::new(),
+    });
     if !invalid.is_empty() {
         to_stderr(&format!("outside of the limits: {}", invalid.join(", ")));
     }

@@ -23,7 +23,7 @@ use tfrc_sim::trace::DroppedPacket;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::record;
-use crate::emulated::{EmulatedRun, Fidelity, NodeThread};
+use crate::emulated::{EmulatedRun, Fidelity, NodeThread, Undeliverable};
 use crate::keep::{Keep, LOOK, Looks};
 use crate::metric::BIN;
 use crate::recording::Recording;
@@ -191,22 +191,17 @@ impl<'a> Emulated<'a> {
             return Err(wrong);
         }
         ends.iter().for_each(|(_, end)| end.abort());
-        let (fidelity, _, threads) = running.stop().map_err(EmulationError::Engine)?;
+        let stopped = running.stop().map_err(EmulationError::Engine)?;
         let behind = states.iter().map(|state| state.get().behind).max().unwrap_or_default();
         let shortened = states.iter().map(|state| state.get().shortened).max().unwrap_or_default();
-        let fidelity = Fidelity {
-            source_behind_s: behind.as_secs_f64(),
-            shortened_bytes: saturating(shortened),
-            ..fidelity.into()
-        };
-        let kernel = kernel::notes(kernels.iter().flatten());
-        let recording = recording.ok_or(EmulationError::TooShort)?;
-        let threads = threads.into_iter().map(NodeThread::from).collect();
-        Ok(EmulatedRun { recording, fidelity, kernel, threads })
+        let mut run = emulated_run(recording, stopped, &kernels)?;
+        run.fidelity.source_behind_s = behind.as_secs_f64();
+        run.fidelity.shortened_bytes = saturating(shortened);
+        Ok(run)
     }
 
-    /// Runs `programs`, which gets the namespaces of the nodes, and records the links meanwhile:
-    /// what it returned, and the run.
+    /// Runs `programs`, which gets the namespaces of the nodes, and records the links meanwhile.
+    /// Returns the outcome of `programs`, and the run.
     ///
     /// # Errors
     /// [`EmulationError::Engine`] if the engine fails.
@@ -214,8 +209,8 @@ impl<'a> Emulated<'a> {
         self,
         watches: &mut [Watch<'_>],
         programs: impl FnOnce(&[NodeSpace]) -> T + Send,
-    ) -> Result<(T, Recording, Fidelity), EmulationError> {
-        let Self { scenario, keep, emulation, .. } = self;
+    ) -> Result<(T, EmulatedRun), EmulationError> {
+        let Self { scenario, keep, emulation, kernels, .. } = self;
         let to = Instant::ZERO + Duration::MAX;
         let stage = Stage { scenario, members: &[], keep, from: Instant::ZERO, to };
         let (running, told) = start(emulation, &stage, Vec::new(), watches)?;
@@ -233,10 +228,22 @@ impl<'a> Emulated<'a> {
             Ok((programs.join(), recording))
         })
         .map_err(EmulationError::Engine)?;
-        let (fidelity, _, _) = running.stop().map_err(EmulationError::Engine)?;
+        let stopped = running.stop().map_err(EmulationError::Engine)?;
         let given = given.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((given, recording.ok_or(EmulationError::TooShort)?, fidelity.into()))
+        Ok((given, emulated_run(recording, stopped, &kernels)?))
     }
+}
+
+/// The answer of a run that has been stopped.
+fn emulated_run(
+    recording: Option<Recording>,
+    (fidelity, _, threads): (tfrc_emu::Fidelity, Teller, Vec<WaitingThread>),
+    kernels: &[Option<KernelTcp>],
+) -> Result<EmulatedRun, EmulationError> {
+    let recording = recording.ok_or(EmulationError::TooShort)?;
+    let kernel = kernel::notes(kernels.iter().flatten());
+    let threads = threads.into_iter().map(NodeThread::from).collect();
+    Ok(EmulatedRun { recording, fidelity: fidelity.into(), kernel, threads })
 }
 
 /// Lets the time of the network begin.
@@ -365,15 +372,25 @@ impl From<tfrc_emu::Fidelity> for Fidelity {
             shortest_round_trip_s: fidelity.shortest_round_trip.map(Duration::as_secs_f64),
             source_behind_s: 0.0,
             programs_waited: fidelity.starvation.programs,
+            programs_late: fidelity.starvation.late,
             kernel_waited: fidelity.starvation.kernel,
             stolen: fidelity.starvation.stolen,
+            measured_s: Some(fidelity.starvation.measured.as_secs_f64()),
+            undeliverable: fidelity.undeliverable.into_iter().map(Undeliverable::from).collect(),
             shortened_bytes: 0,
         }
     }
 }
 
 impl From<WaitingThread> for NodeThread {
-    fn from(WaitingThread { name, ran, waited }: WaitingThread) -> Self {
-        Self { name, ran_s: ran.as_secs_f64(), waited_s: waited.as_secs_f64() }
+    fn from(WaitingThread { name, ran, waited, late }: WaitingThread) -> Self {
+        let [ran_s, waited_s, late_s] = [ran, waited, late].map(Duration::as_secs_f64);
+        Self { name, ran_s, waited_s, late_s }
+    }
+}
+
+impl From<tfrc_emu::Undeliverable> for Undeliverable {
+    fn from(tfrc_emu::Undeliverable { destination, packets }: tfrc_emu::Undeliverable) -> Self {
+        Self { destination, packets }
     }
 }
