@@ -1,6 +1,6 @@
-//! Two endpoints under any sequence of operations: the harness of `crates/dccp/tests/operations`.
+//! Two endpoints under any sequence of operations: as in `crates/dccp/tests/operations.rs`.
 
-use crate::harness::{Operation, run};
+use tfrc_testkit::operations::{Operation, run};
 
 /// Takes the bytes for operations.
 pub fn check(data: &[u8]) {

@@ -1,7 +1,7 @@
 //! Feature negotiation: any options on acknowledgements of a connection that is open.
 
-use crate::harness::{Operation, run};
 use tfrc_testkit::Side;
+use tfrc_testkit::operations::{Operation, run};
 use tfrc_units::saturating;
 
 /// Each byte above 0xF0 begins a new packet; feature options are put in front of what else there

@@ -9,8 +9,6 @@ pub mod connection;
 pub mod core;
 pub mod features;
 pub mod feedback;
-#[path = "../../crates/dccp/tests/operations/harness.rs"]
-mod harness;
 pub mod journal;
 pub mod options;
 pub mod packet;

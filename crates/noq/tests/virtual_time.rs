@@ -6,28 +6,16 @@
     reason = "QUIC needs a time to begin with, and a test prints its table"
 )]
 
-#[path = "../../../integrations/testpath/quic/disorder.rs"]
-mod disorder;
-#[path = "../../../integrations/testpath/quic/moves.rs"]
-mod moves;
-#[path = "../../../integrations/testpath/quic/peer.rs"]
-mod peer;
-#[path = "../../../integrations/testpath/quic/shares.rs"]
-mod shares;
-mod stack;
-#[path = "../../../integrations/testpath/quic/world.rs"]
-mod world;
-
 use std::time::Instant;
 
-use peer::{PAYLOAD, Peer, Traffic};
-use shares::greedy;
 use tfrc::Settings;
 use tfrc::config::RateCap;
 use tfrc_noq::TfrcConfig;
+use tfrc_testpath::noq::peer::{PAYLOAD, Peer, Traffic};
+use tfrc_testpath::noq::shares::{self, greedy};
+use tfrc_testpath::noq::{disorder, moves, stack, world};
 use tfrc_testpath::{Fate, Random, Rule, Side, Wire, lossy};
 use tfrc_units::{Duration, Rate};
-use world::world;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
@@ -63,6 +51,18 @@ fn marks_count_as_losses() {
 fn capped(mbit: f64) -> TfrcConfig {
     let cap = RateCap::AtMost(Rate::from_bits_per_sec(mbit * 1e6));
     TfrcConfig::new(Settings { cap, ..Settings::default() }).expect("a cap above zero")
+}
+
+/// A new port of the client, as a translator gives it.
+#[test]
+fn a_new_port_goes_on() {
+    moves::a_new_port_goes_on(&capped(2.0));
+}
+
+/// A new host of the client.
+#[test]
+fn a_new_host_begins_anew() {
+    moves::a_new_host_begins_anew(&capped(2.0));
 }
 
 /// Packets that are never acknowledged, of the handshake, probes of the MTU, both directions at

@@ -8,6 +8,8 @@ mod clock;
 mod end;
 mod flow;
 #[cfg(feature = "dccp")]
+pub mod operations;
+#[cfg(feature = "dccp")]
 mod packets;
 #[cfg(feature = "dccp")]
 mod pair;

@@ -8,10 +8,6 @@ use tfrc_units::Instant;
 use tfrc_world::Run;
 use tfrc_world::custom::{NotRegistered, Registry};
 
-#[path = "../../../contrib/custom-algorithm/src/main.rs"]
-#[expect(clippy::disallowed_macros, reason = "the example is a program that prints")]
-mod example;
-
 const TEXT: &str = include_str!("../../../contrib/custom-algorithm/custom.toml");
 
 fn scenario(text: &str) -> Scenario {
@@ -21,27 +17,11 @@ fn scenario(text: &str) -> Scenario {
 
 #[test]
 fn the_example_shares_its_line_with_cubic() {
-    let found = example::goodputs(TEXT).expect("it runs");
+    let found = custom_algorithm::goodputs(TEXT).expect("it runs");
     let [(_, mine), (_, cubic)] = &found[..] else { panic!("{found:?}") };
     // 1460 and 1448 of 1500 bytes are data.
     assert!((9.3e6..9.8e6).contains(&(mine + cubic)), "{found:?}");
     assert!((0.2..5.0).contains(&(mine / cubic)), "{found:?}");
-    example::main().expect("it runs");
-}
-
-/// The manifest outside of the workspace names crates that are there.
-#[test]
-fn the_example_is_a_program_of_its_own() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/custom-algorithm");
-    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("it is there");
-    let paths: Vec<&str> =
-        manifest.split("path = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(paths.len(), 4, "{manifest}");
-    for path in paths {
-        let package = std::fs::read_to_string(folder.join(path).join("Cargo.toml")).expect(path);
-        let name = format!("name = \"tfrc-{}\"", path.rsplit('/').next().unwrap_or_default());
-        assert!(package.contains(&name), "{path}");
-    }
 }
 
 /// First in, first out, with room for fifty packets.

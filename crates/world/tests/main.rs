@@ -2,7 +2,6 @@
 
 mod against_tcp;
 mod clean_paths;
-mod code_version;
 mod custom;
 mod delay_bound;
 mod delays;

@@ -1,6 +1,7 @@
-//! Rules on the files under version control: length, text that ends where it should, and how the
-//! comments of sources open and wrap.
+//! Rules on the files under version control: length, text that ends where it should, how the
+//! comments of sources open and wrap, and modules that stay in their package.
 
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use crate::{Outcome, root};
@@ -57,7 +58,8 @@ pub(crate) fn check() -> Outcome {
     for name in &names {
         match std::fs::read_to_string(root().join(name)) {
             Ok(text) => {
-                complaints.extend(faults(name, &text).into_iter().map(|fault| format!("{name}: {fault}")));
+                let found = faults(name, &text).into_iter().chain(leaving(&list, name, &text));
+                complaints.extend(found.map(|fault| format!("{name}: {fault}")));
             }
             // Removed in the working tree and not yet committed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -150,6 +152,47 @@ fn unlisted(list: &[String], read: impl Fn(&str) -> Option<String>) -> Vec<Strin
     faults
 }
 
+/// Modules whose `#[path]` leaves the package of the source: two packages would compile one file,
+/// and neither of their manifests would name the other.
+fn leaving(list: &[String], name: &str, text: &str) -> Vec<String> {
+    if !name.ends_with(".rs") {
+        return Vec::new();
+    }
+    let own = package(list, Path::new(name));
+    let modules = text.lines().enumerate().filter_map(|(number, line)| {
+        let (path, _) = line.trim_start().strip_prefix("#[path = \"")?.split_once('"')?;
+        Some((number + 1, path))
+    });
+    let leaves = |path: &str| package(list, &joined(Path::new(name), path)) != own;
+    modules
+        .filter(|(_, path)| leaves(path))
+        .map(|(number, path)| {
+            format!("line {number}: {path} is in another package; depend on a library that has the module")
+        })
+        .collect()
+}
+
+/// The folder of the package that a file belongs to: the nearest one above with a manifest.
+fn package<'p>(list: &[String], file: &'p Path) -> Option<&'p Path> {
+    let has_manifest = |folder: &Path| list.iter().any(|name| Path::new(name) == folder.join("Cargo.toml"));
+    file.ancestors().skip(1).find(|folder| has_manifest(folder))
+}
+
+/// The path of a module that the source `file` declares with this `#[path]`.
+fn joined(file: &Path, module: &str) -> PathBuf {
+    let mut place = file.parent().unwrap_or(file).to_owned();
+    for part in Path::new(module).components() {
+        match part {
+            Component::ParentDir => {
+                place.pop();
+            }
+            Component::CurDir => {}
+            other => place.push(other),
+        }
+    }
+    place
+}
+
 /// Faults of comments and conversions.
 fn source_faults(name: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
@@ -235,6 +278,19 @@ mod tests {
             unlisted(&list.map(str::to_owned), read).len()
         };
         assert_eq!([of("mod one;\nmod two;\n"), of("mod one;\n"), of("")], [0, 1, 2]);
+    }
+
+    #[test]
+    fn modules_of_other_packages_are_found() {
+        let list = ["Cargo.toml", "a/Cargo.toml", "a/b/Cargo.toml"].map(str::to_owned);
+        let of = |name: &str, path: &str| leaving(&list, name, &format!("#[path = \"{path}\"]\nmod x;\n"));
+        assert_eq!(of("a/tests/x.rs", "../src/y.rs"), [""; 0]);
+        assert_eq!(of("a/tests/x.rs", "./y.rs"), [""; 0]);
+        assert_eq!(of("a/tests/x.rs", "../../a/src/y.rs"), [""; 0]);
+        assert_eq!(of("a/tests/x.rs", "../../c/src/y.rs").len(), 1);
+        assert_eq!(of("a/tests/x.rs", "../b/src/y.rs").len(), 1);
+        assert_eq!(of("a/b/src/y.rs", "../../src/x.rs").len(), 1);
+        assert_eq!(of("a/page.md", "../c/y.rs"), [""; 0]);
     }
 
     #[test]

@@ -1,18 +1,11 @@
 //! The playground of `docs/playground`: its module, which is committed and checked by a hash of its
 //! sources, and its pages in a browser.
 
-#[path = "../../world/build/fingerprint.rs"]
-mod fingerprint;
-#[path = "../../world/build/locked.rs"]
-mod locked;
-#[path = "../../world/build/sources.rs"]
-mod sources;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fingerprint::Code;
+use tfrc_fingerprint::{Code, locked, sources};
 
 use crate::files::OF_FEATURES;
 use crate::python::{built, run as command};

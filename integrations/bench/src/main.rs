@@ -8,15 +8,10 @@ mod cases;
 mod encoder;
 mod measures;
 mod page;
-#[path = "../../testpath/quic/peer.rs"]
-mod peer;
 mod quic;
 mod rtp;
 mod run;
 mod source;
-#[allow(dead_code, unused_imports, reason = "the tests of noq use all of it")]
-#[path = "../../noq/tests/stack/mod.rs"]
-mod stack;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use noq_proto::PathId;
+use tfrc_testpath::noq::peer::{Peer, Traffic, pair};
+use tfrc_testpath::noq::stack::Factory;
 use tfrc_testpath::{Datagram, End};
 
-use crate::peer::{Peer, Traffic, pair};
 use crate::source::{FIRST, Source};
-use crate::stack::Factory;
 
 /// Bytes of datagrams that QUIC itself keeps waiting: three packets.
 const BUFFER: usize = 3600;

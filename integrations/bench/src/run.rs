@@ -9,13 +9,13 @@ use tfrc::Settings;
 use tfrc::config::{PacketSize, QueueDelay, TfrcSp};
 use tfrc_rtc::{Limits, Tfrc};
 use tfrc_sim::tcp;
+use tfrc_testpath::noq::stack::Factory;
 use tfrc_testpath::shared::{Bottleneck, Flow, Jitter, Pair, Record, Shared};
 use tfrc_units::{Duration, Rate};
 
 use crate::cases::{Case, JITTER_MS};
 use crate::encoder::RANGE;
 use crate::source::{FIRST, Schedule, Source, Waste};
-use crate::stack::Factory;
 use crate::{quic, rtp};
 
 /// A congestion control.

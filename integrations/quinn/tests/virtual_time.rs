@@ -1,23 +1,13 @@
 //! The controller in connections of quinn over a path in virtual time.
 
-#[path = "../../testpath/quic/moves.rs"]
-mod moves;
-#[path = "../../testpath/quic/peer.rs"]
-mod peer;
-#[path = "../../testpath/quic/shares.rs"]
-mod shares;
-mod stack;
-#[path = "../../testpath/quic/world.rs"]
-mod world;
-
-use peer::{PAYLOAD, Traffic};
-use shares::greedy;
 use tfrc::Settings;
 use tfrc::config::RateCap;
 use tfrc_quinn::TfrcConfig;
+use tfrc_testpath::quinn::peer::{PAYLOAD, Traffic};
+use tfrc_testpath::quinn::shares::{self, greedy};
+use tfrc_testpath::quinn::{moves, world};
 use tfrc_testpath::{Fate, Random, Rule, Side, Wire, lossy};
 use tfrc_units::{Duration, Rate};
-use world::world;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -75,6 +65,18 @@ fn marks_count_as_losses() {
 fn capped(mbit: f64) -> TfrcConfig {
     let cap = RateCap::AtMost(Rate::from_bits_per_sec(mbit * 1e6));
     TfrcConfig::new(Settings { cap, ..Settings::default() }).expect("a cap above zero")
+}
+
+/// A new port of the client, as a translator gives it.
+#[test]
+fn a_new_port_goes_on() {
+    moves::a_new_port_goes_on(&capped(2.0));
+}
+
+/// A new host of the client.
+#[test]
+fn a_new_host_begins_anew() {
+    moves::a_new_host_begins_anew(&capped(2.0));
 }
 
 /// Packets that are never acknowledged, of the handshake, probes of the MTU, both directions at

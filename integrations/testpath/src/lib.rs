@@ -1,8 +1,13 @@
 //! Two ends of a transport, with a path of `tfrc-testkit` between them, in virtual time; and the
-//! rate that TFRC has there by theory. [`shared`] has many pairs of ends behind one bottleneck.
+//! rate that TFRC has there by theory. [`shared`] has many pairs of ends behind one bottleneck; the
+//! features `noq` and `quinn` have ends that are connections of these transports.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "noq")]
+pub mod noq;
+#[cfg(feature = "quinn")]
+pub mod quinn;
 pub mod shared;
 
 use std::time::Instant;

@@ -1,1 +1,1 @@
-../../../testpath/quic/frames.rs
+../../../noq/examples/frames/frames.rs

@@ -318,8 +318,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Tells the receiver's totals how the connection is; `lost` datagrams are lost, `late` came too
-    /// late.
+    /// Tells the receiver's totals how the connection is; `lost` datagrams are lost, `late` came
+    /// too late.
     fn measure(&mut self, now: Instant, lost: u64, late: u64) {
         let status = self.connection.status();
         let stats = &status.stats;

@@ -209,8 +209,8 @@ impl Output {
         }
     }
 
-    /// Gives a complete file its name, which is returned. For a file that has a name this looks that
-    /// it still has it. After that the name is on the disk, and leads to what was written.
+    /// Gives a complete file its name, which is returned. For a file that has a name this looks
+    /// that it still has it. After that the name is on the disk, and leads to what was written.
     ///
     /// # Errors
     /// A sentence, and the kind of the system's error. The data is where it was, in `FILE.part`.

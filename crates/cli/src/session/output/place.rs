@@ -1,8 +1,8 @@
-//! The name of a file that is complete: it leads to the file that was written, which is known by its
-//! descriptor, and is on the disk.
+//! The name of a file that is complete: it leads to the file that was written, which is known by
+//! its descriptor, and is on the disk.
 //!
-//! Others may change the folder meanwhile. A file of theirs never takes the place of ours without an
-//! error, and none of theirs is removed.
+//! Others may change the folder meanwhile. A file of theirs never takes the place of ours without
+//! an error, and none of theirs is removed.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};

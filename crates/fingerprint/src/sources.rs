@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The crates that decide what is measured: their folders in `crates/`, and their names.
-pub(crate) const CRATES: [(&str, &str); 6] = [
+pub const CRATES: [(&str, &str); 6] = [
     ("units", "tfrc-units"),
     ("tfrc", "tfrc"),
     ("dccp", "tfrc-dccp"),
@@ -14,7 +14,10 @@ pub(crate) const CRATES: [(&str, &str); 6] = [
 ];
 
 /// The source files of these crates in the folder `crates`.
-pub(crate) fn of(crates: &Path) -> io::Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn of(crates: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     CRATES.iter().try_for_each(|(folder, _)| collect(&crates.join(folder).join("src"), &mut files))?;
     Ok(files)

@@ -1,5 +1,4 @@
-//! Packets that come late and are not lost, next to the transport's own CUBIC: a module of the
-//! tests of noq and quinn.
+//! Packets that come late and are not lost, next to the transport's own CUBIC.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use std::time::Instant;
 
 use super::peer::{Traffic, pair};
 use super::stack::{self, Factory, TfrcConfig};
-use tfrc_testpath::{Fate, Random, Rule, Side, Wire, World};
+use crate::{Fate, Random, Rule, Side, Wire, World};
 use tfrc_units::{Duration, Rate};
 
 /// Time of a run, and its beginning that does not count.
@@ -18,7 +17,8 @@ const BITS: f64 = 1200.0 * 8.0;
 
 /// The rate of a greedy client over 80 ms, 4 Mbit/s and 60 packets, in Mbit/s; this share of its
 /// packets comes `late` ms after its time, and this share is lost.
-pub(crate) fn rate(controller: Factory, share: f64, late: u64, lost: f64) -> f64 {
+#[must_use]
+pub fn rate(controller: Factory, share: f64, late: u64, lost: f64) -> f64 {
     let mut random = Random::new(1);
     let rule: Rule = Box::new(move |side| match side {
         Side::Client if random.happens(lost) => Fate::Drop,
@@ -37,7 +37,7 @@ pub(crate) fn rate(controller: Factory, share: f64, late: u64, lost: f64) -> f64
 }
 
 /// A row of the table.
-pub(crate) struct Row {
+pub struct Row {
     /// TFRC's rate over CUBIC's.
     pub to_cubic: f64,
     /// TFRC's rate over its own without disorder.
@@ -45,7 +45,8 @@ pub(crate) struct Row {
 }
 
 /// A row for each share of late packets and lateness, as text and as numbers.
-pub(crate) fn table() -> (String, Vec<Row>) {
+#[must_use]
+pub fn table() -> (String, Vec<Row>) {
     let tfrc = |share, late| rate(Arc::new(TfrcConfig::default()), share, late, 0.0);
     let order = tfrc(0.0, 0);
     let mut text = String::from(

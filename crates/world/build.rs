@@ -3,16 +3,12 @@
 
 #![allow(clippy::disallowed_macros, reason = "a build script speaks to cargo on standard output")]
 
-mod fingerprint;
-mod locked;
-mod sources;
-
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use fingerprint::Code;
-use sources::CRATES;
+use tfrc_fingerprint::sources::{self, CRATES};
+use tfrc_fingerprint::{Code, locked};
 
 fn main() -> io::Result<()> {
     let mut code = Code::default();

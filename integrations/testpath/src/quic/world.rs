@@ -1,19 +1,15 @@
-//! Two peers with TFRC on a path: a module of the tests of noq and quinn.
+//! Two peers with TFRC on a path.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::peer::{Peer, pair};
 use super::stack::{self, Connection, Controller, Tfrc, TfrcConfig};
-use tfrc_testpath::{Rule, Wire, World};
+use crate::{Rule, Wire, World};
 
 /// A client and a server that use TFRC, connected over this path.
-pub(crate) fn world(
-    wire: Wire<Vec<u8>>,
-    rule: Rule,
-    config: &TfrcConfig,
-    mtu_probes: bool,
-) -> World<Peer, Peer> {
+#[must_use]
+pub fn world(wire: Wire<Vec<u8>>, rule: Rule, config: &TfrcConfig, mtu_probes: bool) -> World<Peer, Peer> {
     let start = Instant::now();
     let (client, server) = pair(start, Arc::new(*config), 8 << 10, mtu_probes);
     World::new(start, client, server, wire, rule)
@@ -21,13 +17,13 @@ pub(crate) fn world(
 
 impl Peer {
     /// The controller of the path.
-    pub(crate) fn tfrc(&mut self) -> Tfrc {
+    pub fn tfrc(&mut self) -> Tfrc {
         let controller: Box<dyn Controller> = stack::controller(self.connection()).clone_box();
         *controller.into_any().downcast().expect("TFRC")
     }
 
     /// The connection.
-    pub(crate) fn connection(&mut self) -> &mut Connection {
+    pub fn connection(&mut self) -> &mut Connection {
         self.established().expect("a connection")
     }
 }

@@ -1,15 +1,8 @@
 //! The version of the code in the cache's key: a change of code changes it, and nothing else does.
 
-#[path = "../build/fingerprint.rs"]
-mod fingerprint;
-#[path = "../build/locked.rs"]
-mod locked;
-#[path = "../build/sources.rs"]
-mod sources;
-
 use std::path::Path;
 
-use fingerprint::Code;
+use tfrc_fingerprint::{Code, locked, sources};
 
 const CODE: &str =
     "//! Head.\nuse a::b;\n\n/// A function.\npub fn f(x: u32) -> u32 {\n    x + 1 // one\n}\n";

@@ -1,5 +1,5 @@
-//! Two endpoints and whatever can happen to them, one operation after another. Used by a property
-//! test and by a fuzz target.
+//! Two endpoints and whatever can happen to them, one operation after another: for the property
+//! test `operations` of `tfrc-dccp` and the fuzz target `connection`.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,13 @@ use tfrc_dccp::connection::SkippedNumbers;
 use tfrc_dccp::endpoint::{ConnectConfig, Listen};
 use tfrc_dccp::wire::{Header, SeqAck, Sequence};
 use tfrc_dccp::{ConnectionConfig, ConnectionId, Endpoint, EndpointConfig, Event};
-use tfrc_testkit::{PORT, Side, address, at, emit, ms, parse};
 use tfrc_units::{Ecn, Instant, SeqNo48};
+
+use crate::{PORT, Side, address, at, emit, ms, parse};
 
 /// Something that happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
     /// Time passes.
     Advance {
         /// Milliseconds.
@@ -74,7 +75,8 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// Operations from bytes; every sequence of bytes is some.
-    pub(crate) fn all(bytes: &[u8]) -> Vec<Self> {
+    #[must_use]
+    pub fn all(bytes: &[u8]) -> Vec<Self> {
         let mut bytes = bytes.iter().copied();
         let mut operations = Vec::new();
         while let Some(operation) = Self::next(&mut bytes) {
@@ -307,7 +309,7 @@ impl World {
 }
 
 /// Does all of it; gives the number of datagrams that arrived.
-pub(crate) fn run(operations: &[Operation]) -> u64 {
+pub fn run(operations: &[Operation]) -> u64 {
     let mut world = World::new();
     for operation in operations {
         world.apply(operation);

@@ -15,7 +15,8 @@ struct Package<'l> {
 /// The packages from elsewhere that these crates depend on, directly or not: a line of name,
 /// version and checksum for each. Those of tests and of all features count as well: the file does
 /// not tell them apart.
-pub(crate) fn packages(lock: &str, crates: &[&str]) -> String {
+#[must_use]
+pub fn packages(lock: &str, crates: &[&str]) -> String {
     let packages: Vec<Package<'_>> = lock.split("[[package]]").skip(1).map(package).collect();
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, package) in packages.iter().enumerate() {

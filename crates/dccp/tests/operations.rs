@@ -1,10 +1,8 @@
-//! The harness of the fuzz target `connection` as a property: no sequence of operations breaks two
+//! The operations of the fuzz target `connection` as a property: no sequence of them breaks two
 //! endpoints.
 
-mod harness;
-
-use harness::{Operation, run};
 use proptest::prelude::*;
+use tfrc_testkit::operations::{Operation, run};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]

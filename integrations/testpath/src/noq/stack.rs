@@ -7,24 +7,26 @@ use std::time::Instant;
 
 use noq_proto::{EndpointConfig, FourTuple, PathId, Transmit};
 
-pub(crate) use noq_proto::congestion::{Controller, ControllerFactory};
-pub(crate) use noq_proto::{
+pub use noq_proto::congestion::{Controller, ControllerFactory};
+pub use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
     TransportConfig,
 };
-pub(crate) use tfrc_noq::{Tfrc, TfrcConfig};
+pub use tfrc_noq::{Tfrc, TfrcConfig};
 
 /// A maker of congestion controllers.
-pub(crate) type Factory = Arc<dyn ControllerFactory + Send + Sync>;
+pub type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
 /// An endpoint with this seed of its random numbers.
-pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
+#[must_use]
+pub fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
     let mut config = EndpointConfig::default();
     config.rng_seed(Some(seed));
     Endpoint::new(Arc::new(config), server, true)
 }
 
-pub(crate) fn handle(
+/// Hands a datagram that came `from` this address to the endpoint; writes an answer, if it has one.
+pub fn handle(
     endpoint: &mut Endpoint,
     now: Instant,
     from: SocketAddr,
@@ -35,24 +37,29 @@ pub(crate) fn handle(
     endpoint.handle(now, FourTuple::new(from, None), ecn, bytes, answer)
 }
 
-pub(crate) fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+/// Writes the next datagrams of the connection, at most ten.
+pub fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
     connection.poll_transmit(now, NonZeroUsize::new(10)?, bytes)
 }
 
-pub(crate) fn timeout(connection: &mut Connection) -> Option<Instant> {
+/// The time at which the connection wants to be served.
+pub fn timeout(connection: &mut Connection) -> Option<Instant> {
     connection.poll_timeout()
 }
 
-pub(crate) fn controller(connection: &Connection) -> &dyn Controller {
+/// The congestion controller of the path.
+#[must_use]
+pub fn controller(connection: &Connection) -> &dyn Controller {
     connection.congestion_state(PathId::ZERO).expect("a path")
 }
 
 /// The rate that applications read, bit/s.
-pub(crate) fn estimate(connection: &mut Connection) -> Option<u64> {
+pub fn estimate(connection: &mut Connection) -> Option<u64> {
     connection.path_stats(PathId::ZERO)?.bandwidth_estimate
 }
 
 /// noq's own CUBIC.
-pub(crate) fn cubic() -> Factory {
+#[must_use]
+pub fn cubic() -> Factory {
     Arc::new(noq_proto::congestion::CubicConfig::default())
 }

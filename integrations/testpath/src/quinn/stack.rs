@@ -6,22 +6,24 @@ use std::time::Instant;
 
 use quinn_proto::{EndpointConfig, Transmit};
 
-pub(crate) use quinn_proto::congestion::{Controller, ControllerFactory};
-pub(crate) use quinn_proto::{
+pub use quinn_proto::congestion::{Controller, ControllerFactory};
+pub use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, ServerConfig,
     TransportConfig,
 };
-pub(crate) use tfrc_quinn::{Tfrc, TfrcConfig};
+pub use tfrc_quinn::{Tfrc, TfrcConfig};
 
 /// A maker of congestion controllers.
-pub(crate) type Factory = Arc<dyn ControllerFactory + Send + Sync>;
+pub type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
 /// An endpoint with this seed of its random numbers.
-pub(crate) fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
+#[must_use]
+pub fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
     Endpoint::new(Arc::new(EndpointConfig::default()), server, true, Some(seed))
 }
 
-pub(crate) fn handle(
+/// Hands a datagram that came `from` this address to the endpoint; writes an answer, if it has one.
+pub fn handle(
     endpoint: &mut Endpoint,
     now: Instant,
     from: SocketAddr,
@@ -32,14 +34,18 @@ pub(crate) fn handle(
     endpoint.handle(now, from, None, ecn, bytes, answer)
 }
 
-pub(crate) fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+/// Writes the next datagrams of the connection, at most ten.
+pub fn transmit(connection: &mut Connection, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
     connection.poll_transmit(now, 10, bytes)
 }
 
-pub(crate) fn timeout(connection: &mut Connection) -> Option<Instant> {
+/// The time at which the connection wants to be served.
+pub fn timeout(connection: &mut Connection) -> Option<Instant> {
     connection.poll_timeout()
 }
 
-pub(crate) fn controller(connection: &Connection) -> &dyn Controller {
+/// The congestion controller of the path.
+#[must_use]
+pub fn controller(connection: &Connection) -> &dyn Controller {
     connection.congestion_state()
 }

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
 /// Source files by their paths.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
+pub struct Code {
     /// The tokens of each file, but for tests and documentation.
     files: BTreeMap<PathBuf, String>,
     /// Modules that exist in tests alone: each without its ending, `src/history/tests`.
@@ -16,7 +16,7 @@ pub(crate) struct Code {
 
 impl Code {
     /// Adds a file. One that is not made of Rust's tokens counts with all its bytes.
-    pub(crate) fn add(&mut self, path: &Path, text: &str) {
+    pub fn add(&mut self, path: &Path, text: &str) {
         let tokens = if path.extension().is_some_and(|ending| ending == "rs") {
             text.parse::<TokenStream>().ok()
         } else {
@@ -37,7 +37,8 @@ impl Code {
 
     /// The hash of all files but those of test modules: Fowler-Noll-Vo 1a of 128 bits, the first 12
     /// digits.
-    pub(crate) fn version(&self) -> String {
+    #[must_use]
+    pub fn version(&self) -> String {
         let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
         let is_test =
             |path: &Path| self.test_modules.iter().any(|module| path.with_extension("").starts_with(module));

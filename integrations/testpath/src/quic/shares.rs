@@ -1,20 +1,19 @@
-//! The rate of a greedy client as a share of TFRC's fixed point, and its even or uneven arrivals: a
-//! module of the tests of noq and quinn.
+//! The rate of a greedy client as a share of TFRC's fixed point, and its even or uneven arrivals.
 
 use std::fmt::Write as _;
 use std::time::Instant;
 
 use super::peer::Traffic;
 use super::stack::TfrcConfig;
-use super::world::world;
-use tfrc_testpath::{Rule, Wire, fixed_point, lossy, quantiles};
+use super::world;
+use crate::{Rule, Wire, fixed_point, lossy, quantiles};
 use tfrc_units::Duration;
 
 /// Time of a character in a picture of arrivals.
 const CHARACTER: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// A run, after its first part.
-pub(crate) struct Greedy {
+pub struct Greedy {
     /// Packets sent in a round-trip time over those of the fixed point.
     pub share: f64,
     arrivals: Vec<Instant>,
@@ -27,7 +26,8 @@ impl Greedy {
     }
 
     /// The arrivals of 200 ms, a digit for each 2 ms that has any.
-    pub(crate) fn picture(&self) -> String {
+    #[must_use]
+    pub fn picture(&self) -> String {
         let start = self.arrivals[0];
         let counts = (0..100).map(|n| {
             let from = start + CHARACTER * n;
@@ -38,7 +38,8 @@ impl Greedy {
 }
 
 /// A greedy client on a path with this loss and rule.
-pub(crate) fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
+#[must_use]
+pub fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
     let l = fixed_point(p);
     let mut world = world(Wire::new(rtt / 2), rule, &TfrcConfig::default(), false);
     world.client.traffic = Traffic::Greedy;
@@ -53,7 +54,8 @@ pub(crate) fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
 }
 
 /// A row for each path, with three seeds; and all shares.
-pub(crate) fn table() -> (String, Vec<f64>) {
+#[must_use]
+pub fn table() -> (String, Vec<f64>) {
     let mut table = String::from(
         "| loss | round trip | share, seeds 1 to 3 | gaps between arrivals, p10, p50, p90 |\n\
          | ---: | ---: | --- | --- |\n",

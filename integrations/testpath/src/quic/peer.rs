@@ -1,7 +1,4 @@
-//! An endpoint of noq or quinn with one connection, as an end of the virtual path: a module of the
-//! tests of both, with the differences between them in their module `stack`.
-
-#![allow(dead_code, reason = "each program that has this module uses a part of it")]
+//! An endpoint of noq or quinn with one connection, as an end of the virtual path.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,8 +9,8 @@ use super::stack::{
     self, ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, Factory,
     ServerConfig, TransportConfig,
 };
+use crate::{Datagram, End};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use tfrc_testpath::{Datagram, End};
 use tfrc_units::Ecn;
 
 /// A certificate of `localhost` by its own key of Ed25519, until the year 4096, and the key: made
@@ -22,11 +19,11 @@ const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
 const KEY: &[u8] = include_bytes!("key.der");
 
 /// Bytes of a datagram of the application: 1200 with QUIC's headers.
-pub(crate) const PAYLOAD: usize = 1162;
+pub const PAYLOAD: usize = 1162;
 
 /// Traffic that an application offers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Traffic {
+pub enum Traffic {
     /// The datagrams that wait in [`Peer::backlog`].
     Backlog,
     /// Nothing.
@@ -38,12 +35,13 @@ pub(crate) enum Traffic {
 }
 
 /// An end with its application.
-pub(crate) struct Peer {
+pub struct Peer {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     /// The address of the other end, as this one sees it.
     pub remote: SocketAddr,
     outgoing: VecDeque<Datagram>,
+    /// The traffic that its application offers.
     pub traffic: Traffic,
     /// Datagrams that wait for the transport, with the time since which they do.
     pub backlog: VecDeque<(Instant, Vec<u8>)>,
@@ -56,7 +54,8 @@ pub(crate) struct Peer {
 
 /// A client and a server that use this congestion controller, about to connect; the transport
 /// keeps `buffer` bytes of datagrams that wait.
-pub(crate) fn pair(start: Instant, controller: Factory, buffer: usize, mtu_probes: bool) -> (Peer, Peer) {
+#[must_use]
+pub fn pair(start: Instant, controller: Factory, buffer: usize, mtu_probes: bool) -> (Peer, Peer) {
     let mut transport = TransportConfig::default();
     transport
         .datagram_send_buffer_size(buffer)
@@ -101,7 +100,7 @@ impl Peer {
     }
 
     /// The connection; `None` before there is one.
-    pub(crate) fn established(&mut self) -> Option<&mut Connection> {
+    pub fn established(&mut self) -> Option<&mut Connection> {
         self.connection.as_mut().map(|(_, connection)| connection)
     }
 
