@@ -35,7 +35,7 @@ pub(crate) const CASES: [Case; 7] = [
 pub(crate) const DATAGRAMS: [Case; 1] = [Case::new("quic-datagrams", Load::Busy, datagrams)];
 
 /// Cases of plain sessions that private ones have to pass too. Those that speak DCCP do not apply.
-pub(crate) const ALSO: [&str; 24] = [
+pub(crate) const ALSO: [&str; 23] = [
     "icmp-at-sender",
     "icmp-at-receiver",
     "icmp-pmtu",
@@ -57,13 +57,12 @@ pub(crate) const ALSO: [&str; 24] = [
     "blackout",
     "time-lossy",
     "suspend-receiver",
-    "receiver-restarts",
     "late-output",
     "two-senders",
 ];
 
 /// Those that only the long form has, as their mechanism is that of one above.
-pub(crate) const ALSO_LONG: [&str; 37] = [
+pub(crate) const ALSO_LONG: [&str; 38] = [
     "icmp6-at-sender",
     "icmp6-at-receiver",
     "icmp-at-link",
@@ -75,6 +74,7 @@ pub(crate) const ALSO_LONG: [&str; 37] = [
     "veth-icmp6",
     "kill-receiver",
     "term-sender",
+    "receiver-restarts",
     "hup-sender",
     "hup-receiver",
     "ctrl-c-twice",

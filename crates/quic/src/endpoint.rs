@@ -6,9 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use noq::{
-    AsyncUdpSocket, ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt,
-};
+use noq::{ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt};
 use ring::rand::{SecureRandom, SystemRandom};
 use tfrc_dccp::endpoint::source_of;
 use tfrc_dccp::wire::ResetCode;
@@ -176,8 +174,9 @@ impl Endpoint {
         });
         settings::tfrc(options)?;
         let (config, ..) = server.config()?;
-        let at = socket.local_addr().map_err(unusable)?;
-        let mut endpoint = noq::EndpointConfig::new(Arc::new(key.reset_key(at)));
+        // The secret of stateless resets is random. One that follows from the key would have every
+        // host with a copy of the key end the sessions of the others (RFC 9000 §21.11).
+        let mut endpoint = noq::EndpointConfig::default();
         endpoint.cid_generator(Arc::new(|| Box::new(Numbers)));
         let quic = noq::Endpoint::new_with_abstract_socket(
             endpoint,
