@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use noq::{PathId, SendStream, VarInt};
 use tfrc::RateChange;
-use tfrc_net::{Closed, LatePolicy, Options, Received, SendError, Status, Variant};
+use tfrc_dccp::wire::ResetCode;
+use tfrc_net::{Cause, Closed, ClosedBy, LatePolicy, Options, Received, SendError, Status, Variant};
 use tfrc_units::{Duration, Instant, Rate};
 use tokio::sync::Notify;
 
@@ -20,6 +21,9 @@ use crate::tasks::{Tasks, agreed};
 /// Time for an answer to Close in [`Connection::close_now`], at least and at most.
 const LEAST_PATIENCE: Duration = Duration::from_secs(3);
 const MOST_PATIENCE: Duration = Duration::from_secs(30);
+/// The time for an answer to Close, as over DCCP: no peer that lives needs longer, as an end whose
+/// application does not answer says so after 15 s.
+const ANSWER: std::time::Duration = std::time::Duration::from_secs(30);
 /// The wait for the end of a peer that has our agreement. It ends at once, unless it is gone or its
 /// last packet was lost.
 const LAST_WORD: std::time::Duration = std::time::Duration::from_secs(2);
@@ -125,7 +129,7 @@ impl Connection {
     pub fn set_closing_text(&self, text: &str) {
         let mut state = self.shared.state();
         text.clone_into(&mut state.closing_text);
-        if state.has_asked {
+        if state.asked.is_some() {
             self.post_close(&mut state);
         }
     }
@@ -261,11 +265,11 @@ impl Connection {
     }
 
     /// Closes the connection once what was handed over has gone out, and waits for the peer to
-    /// agree. Returns how it ended.
+    /// agree, 30 s at most. Returns how it ended.
     pub async fn close(&self) -> Option<Closed> {
         self.flushed().await;
         self.ask();
-        self.over().await
+        self.answered().await
     }
 
     /// Closes the connection at once: what waits to be sent is discarded, and this waits for the
@@ -276,7 +280,7 @@ impl Connection {
         self.shared.wake_all();
         let patience = (self.shared.rtt().unwrap_or(Duration::ZERO) * 4).clamp(LEAST_PATIENCE, MOST_PATIENCE);
         self.ask();
-        tokio::time::timeout(patience.into(), self.over()).await.ok().flatten()
+        tokio::time::timeout(patience.into(), self.answered()).await.ok().flatten()
     }
 
     /// Agrees to the end that the peer has asked for, with a text for it of at most 200 bytes, and
@@ -322,16 +326,36 @@ impl Connection {
         }
         self.shared.wake_all();
         self.ask();
-        self.over().await
+        self.answered().await
     }
 
     /// Asks for the end, once.
     fn ask(&self) {
         let mut state = self.shared.state();
-        if !state.has_asked && state.peer_close.is_none() && state.over.is_none() {
-            state.has_asked = true;
+        if state.asked.is_none() && state.peer_close.is_none() && state.over.is_none() {
+            state.asked = Some(tokio::time::Instant::now());
             self.post_close(&mut state);
         }
+    }
+
+    /// Waits for the end, and gives the peer up if it does not answer Close in time. QUIC's own
+    /// time limit does not see a program that stands still, as its keep-alive goes on.
+    async fn answered(&self) -> Option<Closed> {
+        let asked = self.shared.state().asked;
+        if let Some(asked) = asked
+            && tokio::time::timeout_at(asked + ANSWER, self.over()).await.is_err()
+        {
+            self.shared.end(|state| Closed {
+                by: ClosedBy::OurReset,
+                code: ResetCode::Aborted,
+                cause: Cause::CloseUnanswered(ANSWER.into()),
+                text: None,
+                peer_sent_data_packets: state.peer_sent(),
+            });
+            let code = CloseCode::GivenUp;
+            self.shared.quic.close(VarInt::from_u32(code.wire()), b"the close was not answered in time");
+        }
+        self.over().await
     }
 
     fn post_close(&self, state: &mut State) {

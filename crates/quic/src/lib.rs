@@ -21,6 +21,8 @@ mod settings;
 mod socket;
 mod state;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 pub use attempts::{ConnectError, connect_any, connect_waiting};

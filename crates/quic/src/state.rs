@@ -15,12 +15,12 @@ use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48, saturating};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
-use crate::closing::CloseCode;
+use crate::closing::{CloseCode, Violation};
 use crate::frame::{self, Message};
 
-/// Numbers that one datagram may be ahead of the highest: no path loses as many in a row within the
-/// silence that ends a session.
-const FURTHEST: u64 = 1 << 20;
+/// Numbers that one datagram, or the count of the peer's last message, may be ahead of the highest:
+/// no path loses as many in a row within the silence that ends a session.
+pub(crate) const FURTHEST: u64 = 1 << 20;
 
 /// A session that its application and its tasks share.
 #[derive(Debug)]
@@ -81,8 +81,8 @@ pub(crate) struct State {
     pub(crate) is_drained: bool,
     /// Our own words in Close.
     pub(crate) closing_text: String,
-    /// Close has been asked of the peer.
-    pub(crate) has_asked: bool,
+    /// When this end asked the peer for the end.
+    pub(crate) asked: Option<tokio::time::Instant>,
     /// We have agreed to the peer's Close.
     pub(crate) has_agreed: bool,
     /// The queue is not sent any more.
@@ -128,7 +128,7 @@ impl Shared {
             peer_close: None,
             is_drained: false,
             closing_text: String::new(),
-            has_asked: false,
+            asked: None,
             has_agreed: false,
             discards: false,
             outbox: VecDeque::from([Message::Hello { greeting: options.greeting.clone() }]),
@@ -180,15 +180,23 @@ impl Shared {
 
     /// Takes in a message of the peer. Returns true if datagrams may still be on their way that
     /// were sent before it.
-    pub(crate) fn on_message(&self, message: Message) -> bool {
+    ///
+    /// # Errors
+    /// The rule that the message breaks.
+    pub(crate) fn on_message(&self, message: Message) -> Result<bool, Violation> {
         let mut waits = false;
         {
             let mut state = self.state();
+            if let Message::Close { sent, .. } | Message::Agreed { sent, .. } = message
+                && sent > state.end.saturating_add(FURTHEST)
+            {
+                return Err(Violation::Count);
+            }
             match message {
                 Message::Hello { greeting } => drop(state.greeting.get_or_insert(greeting)),
                 Message::Dropped { datagrams } => state.peer_dropped = state.peer_dropped.max(datagrams),
                 Message::Close { sent, text } => {
-                    if state.has_asked {
+                    if state.asked.is_some() {
                         // Both ends have asked.
                         state.agreed(self.clock.now(), sent, text);
                     } else {
@@ -197,18 +205,27 @@ impl Shared {
                         waits = !state.is_drained;
                     }
                 }
-                Message::Agreed { sent, text } => {
-                    if state.has_asked {
-                        state.agreed(self.clock.now(), sent, text);
-                    }
-                }
+                Message::Agreed { .. } if state.asked.is_none() => return Err(Violation::Unasked),
+                Message::Agreed { sent, text } => state.agreed(self.clock.now(), sent, text),
             }
             if state.over.is_some() {
                 self.quic.close(VarInt::from_u32(CloseCode::Agreed.wire()), CloseCode::Agreed.reason());
             }
         }
         self.wake_all();
-        waits
+        Ok(waits)
+    }
+
+    /// Ends the session of a peer that has broken a rule.
+    pub(crate) fn violated(&self, rule: Violation) {
+        self.end(|state| Closed {
+            by: ClosedBy::OurReset,
+            code: ResetCode::PacketError,
+            cause: Cause::Rule(rule.phrase()),
+            text: None,
+            peer_sent_data_packets: state.peer_sent(),
+        });
+        self.quic.close(VarInt::from_u32(CloseCode::Protocol.wire()), rule.phrase().as_bytes());
     }
 
     /// The application has not answered the peer's Close in time.
@@ -263,7 +280,7 @@ impl State {
 
     /// Returns true if nothing more is taken from the application.
     pub(crate) const fn takes_nothing(&self) -> bool {
-        self.over.is_some() || self.has_asked || self.peer_close.is_some()
+        self.over.is_some() || self.asked.is_some() || self.peer_close.is_some()
     }
 
     /// Returns true if nothing more comes to be read.

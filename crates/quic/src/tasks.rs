@@ -1,15 +1,16 @@
 //! The tasks of a session: what goes, what comes, and the control streams.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use noq::{ConnectionError, RecvStream, SendDatagramError, SendStream, VarInt};
+use noq::{ConnectionError, ReadError, RecvStream, SendDatagramError, SendStream, VarInt};
 use tfrc_dccp::wire::ResetCode;
 use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy};
 use tfrc_units::{Duration, saturating};
 use tokio::task::JoinHandle;
 
-use crate::closing::{self, CloseCode};
+use crate::closing::{self, CloseCode, Violation};
 use crate::frame::{self, HEADER, Message, Reader};
 use crate::state::Shared;
 
@@ -188,15 +189,27 @@ pub(crate) fn agreed(text: &str, sent: u64) -> Closed {
 
 /// Writes messages as they are posted. QUIC repeats what is lost.
 async fn write(shared: Arc<Shared>, mut control: SendStream) {
+    let mut stopped = pin!(control.stopped());
     loop {
         let message = shared.state().outbox.pop_front();
-        match message {
-            Some(message) => {
-                if control.write_all(&message.encode()).await.is_err() {
-                    return;
+        let written = async {
+            match message {
+                Some(message) => control.write_all(&message.encode()).await.is_ok(),
+                None => {
+                    shared.posted.notified().await;
+                    true
                 }
             }
-            None => shared.posted.notified().await,
+        };
+        tokio::select! {
+            // The peer takes no more, or the connection is over.
+            stopped = &mut stopped => {
+                if let Ok(Some(_)) = stopped {
+                    shared.violated(Violation::Stream);
+                }
+                return;
+            }
+            true = written => {}
         }
     }
 }
@@ -204,27 +217,27 @@ async fn write(shared: Arc<Shared>, mut control: SendStream) {
 /// Reads the peer's messages.
 async fn read(shared: Arc<Shared>) {
     let Ok(mut control) = shared.quic.accept_uni().await else { return };
-    if messages(&shared, &mut control).await.is_none() {
-        let code = CloseCode::Protocol;
-        shared.end(|state| Closed {
-            by: ClosedBy::OurReset,
-            code: ResetCode::PacketError,
-            cause: Cause::Protocol,
-            text: None,
-            peer_sent_data_packets: state.peer_sent(),
-        });
-        shared.quic.close(VarInt::from_u32(code.wire()), code.reason());
+    if let Err(rule) = messages(&shared, &mut control).await {
+        shared.violated(rule);
     }
 }
 
-/// Reads messages until the stream or the connection ends; `None` for bytes that are none.
-async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> {
+/// Reads messages until the connection ends. Returns the rule that the peer breaks.
+async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Result<(), Violation> {
     let mut reader = Reader::default();
     let mut bytes = [0; 1024];
-    while let Ok(Some(count)) = control.read(&mut bytes).await {
-        reader.push(bytes.get(..count)?);
-        while let Some(message) = reader.read().ok()? {
-            if matches!(message, Message::Close { .. }) && shared.state().peer_close.is_none() {
+    loop {
+        let count = match control.read(&mut bytes).await {
+            Ok(Some(count)) => count,
+            Ok(None) | Err(ReadError::Reset(_)) => return Err(Violation::Stream),
+            Err(_) => return Ok(()),
+        };
+        reader.push(bytes.get(..count).unwrap_or_default());
+        while let Some(message) = reader.read().map_err(|_| Violation::Message)? {
+            let is_first_close =
+                matches!(message, Message::Close { .. }) && shared.state().peer_close.is_none();
+            let waits = shared.on_message(message)?;
+            if is_first_close {
                 let shared = Arc::downgrade(shared);
                 tokio::spawn(async move {
                     tokio::time::sleep(ACCEPT_CLOSE_WITHIN).await;
@@ -233,7 +246,7 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> 
                     }
                 });
             }
-            if shared.on_message(message) {
+            if waits {
                 let wait = shared.rtt().unwrap_or(OVERTAKEN);
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {
@@ -243,7 +256,6 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> 
             }
         }
     }
-    Some(())
 }
 
 /// Ends a connection that brings no data, and tells the sender of datagrams dropped here.

@@ -1,0 +1,176 @@
+//! Peers that break rules: they have QUIC and a key, and write what they like.
+
+use std::sync::Arc;
+
+use noq::{ClientConfig, SendStream, VarInt};
+use tfrc_net::options::{DataFrom, Listen};
+use tfrc_net::{Cause, Closed, ClosedBy, Options};
+use tfrc_noq::Readings;
+use tfrc_units::Duration;
+
+use crate::clock::Clock;
+use crate::closing::Violation;
+use crate::frame::{self, Message};
+use crate::state::FURTHEST;
+use crate::tls::{self, Peers, Verifier};
+use crate::{Connection, Endpoint, Key, settings};
+
+/// Any port of this host.
+const HERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
+
+fn key() -> Key {
+    Key::temporary().expect("random numbers")
+}
+
+/// The settings of a client with a new key, at a server with the key `there`.
+fn config(there: &Key, data_from: DataFrom) -> ClientConfig {
+    let verifier = Arc::new(Verifier::new(Peers::These(vec![there.fingerprint()])));
+    let crypto = tls::client(&key(), verifier).expect("cryptography");
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    let readings = Arc::new(Readings::new(Clock::start().epoch()));
+    let options = Options { accept: Listen::Refuse, data_from, ..Options::default() };
+    config.transport_config(settings::transport(&options, &readings).expect("sound"));
+    config
+}
+
+/// The end that listens, and a client that does nothing by itself.
+struct Ends {
+    listens: Connection,
+    client: noq::Connection,
+    control: SendStream,
+    _endpoints: [Endpoint; 2],
+}
+
+impl Ends {
+    /// A receiver that listens, and a client that has sent one datagram.
+    async fn receiver() -> Self {
+        let ends = Self::new("sends", DataFrom::Caller).await;
+        ends.client.send_datagram(frame::header(0).to_vec().into()).expect("room");
+        assert!(ends.listens.recv().await.is_some());
+        ends
+    }
+
+    /// A sender that listens.
+    async fn sender() -> Self {
+        Self::new("receives", DataFrom::Listener).await
+    }
+
+    async fn new(greeting: &str, data_from: DataFrom) -> Self {
+        let there = key();
+        let options = Options { accept: Listen::One, data_from, ..Options::default() };
+        let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
+        let (calling, _) = Endpoint::towards(listening.local_addr(), Clock::start()).expect("a port");
+        let connecting =
+            calling.quic().connect_with(config(&there, data_from), listening.local_addr(), tls::NAME);
+        let client = connecting.expect("begun").await.expect("connected");
+        let mut control = client.open_uni().await.expect("open");
+        let hello = Message::Hello { greeting: greeting.to_owned() };
+        control.write_all(&hello.encode()).await.expect("open");
+        let listens = listening.accept().await.expect("open");
+        Self { listens, client, control, _endpoints: [calling, listening] }
+    }
+
+    async fn say(&mut self, message: Message) {
+        self.control.write_all(&message.encode()).await.expect("open");
+    }
+
+    /// The end of the session at the end that listens, when it waits for data.
+    async fn ended(&self) -> Closed {
+        assert!(self.listens.recv().await.is_none());
+        self.listens.accept_close("").await.expect("over")
+    }
+
+    /// Asserts that the session ends because of this rule, and that the client hears the reason.
+    async fn broke(&self, rule: Violation) {
+        let closed = self.ended().await;
+        assert_eq!((closed.by, closed.cause), (ClosedBy::OurReset, Cause::Rule(rule.phrase())));
+        let heard = self.client.closed().await.to_string();
+        assert!(heard.contains(rule.phrase()), "{heard}");
+    }
+}
+
+const fn close(sent: u64) -> Message {
+    Message::Close { sent, text: String::new() }
+}
+
+#[tokio::test]
+async fn a_count_beyond_what_can_have_been_sent_ends_the_session() {
+    for sent in [u64::MAX, FURTHEST + 2] {
+        let mut ends = Ends::receiver().await;
+        ends.say(close(sent)).await;
+        ends.broke(Violation::Count).await;
+        assert_eq!(ends.listens.status().peer_sent_packets, 1, "the claim counts nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_count_that_is_possible_is_taken() {
+    let mut ends = Ends::receiver().await;
+    ends.say(close(FURTHEST + 1)).await;
+    let closed = ends.ended().await;
+    assert_eq!((closed.by, closed.cause), (ClosedBy::Peer, Cause::Agreed));
+    assert_eq!(ends.listens.status().peer_sent_packets, FURTHEST + 1);
+}
+
+/// A receiver sends no datagrams, and may say so with its agreement.
+#[tokio::test]
+async fn an_agreement_has_a_bound_too() {
+    for (sent, is_possible) in [(u64::MAX, false), (0, true)] {
+        let mut ends = Ends::sender().await;
+        let agreed = Message::Agreed { sent, text: String::new() };
+        let (closed, _control) = tokio::join!(ends.listens.close(), async {
+            let mut control = ends.client.accept_uni().await.expect("open");
+            let (mut bytes, mut reader) = ([0; 1024], frame::Reader::default());
+            loop {
+                match reader.read().expect("messages") {
+                    Some(Message::Close { .. }) => break,
+                    Some(_) => {}
+                    None => {
+                        let count = control.read(&mut bytes).await.expect("open").expect("more");
+                        reader.push(&bytes[..count]);
+                    }
+                }
+            }
+            ends.control.write_all(&agreed.encode()).await.expect("open");
+            control
+        });
+        let cause = if is_possible { Cause::Agreed } else { Cause::Rule(Violation::Count.phrase()) };
+        assert_eq!(closed.map(|closed| closed.cause), Some(cause));
+    }
+}
+
+#[tokio::test]
+async fn an_agreement_that_nobody_asked_for_ends_the_session() {
+    let mut ends = Ends::sender().await;
+    ends.say(Message::Agreed { sent: 0, text: "received 9".to_owned() }).await;
+    ends.broke(Violation::Unasked).await;
+}
+
+#[tokio::test]
+async fn a_control_stream_that_ends_ends_the_session() {
+    let mut ends = Ends::receiver().await;
+    ends.control.reset(VarInt::from_u32(7)).expect("open");
+    ends.broke(Violation::Stream).await;
+    let mut ends = Ends::sender().await;
+    ends.control.finish().expect("open");
+    ends.broke(Violation::Stream).await;
+}
+
+/// Messages that the peer does not take cannot end anything in agreement.
+#[tokio::test]
+async fn a_peer_that_takes_no_messages_ends_the_session() {
+    let ends = Ends::receiver().await;
+    ends.client.accept_uni().await.expect("open").stop(VarInt::from_u32(7)).expect("open");
+    ends.broke(Violation::Stream).await;
+}
+
+/// The peer lives: QUIC answers for it. Time moves while both ends wait.
+#[tokio::test(start_paused = true)]
+async fn a_close_without_an_answer_is_given_up() {
+    let ends = Ends::sender().await;
+    let closed = ends.listens.close().await.expect("given up");
+    let waited = Duration::from_secs(30);
+    assert_eq!((closed.by, closed.cause), (ClosedBy::OurReset, Cause::CloseUnanswered(waited)));
+    let heard = ends.client.closed().await.to_string();
+    assert!(heard.contains("not answered"), "{heard}");
+}
