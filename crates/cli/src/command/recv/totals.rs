@@ -166,8 +166,10 @@ impl Counts {
     }
 }
 
+/// Adds up to the largest number: peers may claim any count, and a total that wraps around would
+/// look like a restart.
 fn add(count: &AtomicU64, more: u64) {
-    count.fetch_add(more, Ordering::Relaxed);
+    count.update(Ordering::Relaxed, Ordering::Relaxed, |count| count.saturating_add(more));
 }
 
 #[cfg(test)]
@@ -199,6 +201,25 @@ mod tests {
         assert_eq!((counts.datagrams, counts.bytes, not_written(counts)), (5, 500, [2, 0, 1]));
         let open: Vec<String> = totals.gauges().into_values().map(|one| one.peer).collect();
         assert_eq!(open, ["peer 1"]);
+    }
+
+    /// Two peers that claim to have lost 2^64 - 1 datagrams, and an honest one.
+    #[test]
+    fn sums_of_impossible_counts_do_not_wrap() {
+        let totals = Totals::default();
+        let mut before = 0;
+        for lost in [u64::MAX, 5, u64::MAX] {
+            let number = totals.accept();
+            totals.begin(number, "peer".to_owned());
+            totals.end(
+                number,
+                Outcome::Complete,
+                &Summary { lost_packets: Some(lost), ..Summary::default() },
+            );
+            assert!(totals.counts().lost >= before);
+            before = totals.counts().lost;
+        }
+        assert_eq!(before, u64::MAX);
     }
 
     /// A missing datagram counts once it is missing at two samples; counters never go back, and the
