@@ -140,8 +140,8 @@ async fn race(
         if let Some(address) = left.next() {
             let (options, key) = (options.clone(), key.clone());
             attempts.spawn(async move {
-                let outcome = timeout(patience, attempt(address, &options, &key, peer)).await;
-                outcome.unwrap_or(Err(ConnectError::NoAnswer)).map_err(|error| (Some(address), error))
+                let outcome = attempt(address, &options, &key, peer, patience).await;
+                outcome.map_err(|error| (Some(address), error))
             });
         }
         let ended = match left.len() {
@@ -163,12 +163,35 @@ async fn race(
     }
 }
 
+/// Begins handshakes until one is complete: a peer that strangers besiege gives the place of an old
+/// one to a newer one.
 async fn attempt(
     address: SocketAddr,
     options: &Options,
     key: &Key,
     peer: Fingerprint,
+    patience: Duration,
 ) -> Result<(Endpoint, Connection), ConnectError> {
+    let until = Instant::now() + patience;
+    let mut last = ConnectError::NoAnswer;
+    loop {
+        match timeout_at(until, handshake(address, options, key, peer)).await {
+            Ok(Ok(Some(done))) => return Ok(done),
+            Ok(Ok(None)) => last = ConnectError::Busy,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(last),
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// One handshake; `None` if the peer has given its place away.
+async fn handshake(
+    address: SocketAddr,
+    options: &Options,
+    key: &Key,
+    peer: Fingerprint,
+) -> Result<Option<(Endpoint, Connection)>, ConnectError> {
     let system = |error: &dyn std::fmt::Display| ConnectError::System(error.to_string());
     if let Some(limit) = longest_payload(address).filter(|limit| *limit < SHORTEST) {
         return Err(ConnectError::Narrow { limit });
@@ -184,16 +207,37 @@ async fn attempt(
         endpoint.quic().connect_with(config, address, tls::NAME).map_err(|error| system(&error))?;
     let refused = |error: &ConnectionError| why(error, key, &verifier);
     let quic = tokio::select! {
-        connected = connecting => connected.map_err(|error| refused(&error))?,
+        connected = connecting => match connected {
+            Ok(quic) => quic,
+            Err(error) if is_displaced(&error) => return Ok(None),
+            Err(error) => return Err(refused(&error)),
+        },
         () = absent(&unreachable) => return Err(ConnectError::Absent),
     };
-    let control = quic.open_uni().await.map_err(|error| refused(&error))?;
+    let control = match quic.open_uni().await {
+        Ok(control) => control,
+        Err(error) if is_displaced(&error) => return Ok(None),
+        Err(error) => return Err(refused(&error)),
+    };
     let shared = Shared::new(quic, clock, options, readings, unreachable)?;
     let connection = Connection::new(Arc::new(shared), control, options, None, None);
     // A server that does not want this client says so only now.
     match connection.greeted().await {
-        Ok(()) => Ok((endpoint, connection)),
+        Ok(()) => Ok(Some((endpoint, connection))),
+        Err(Some(error)) if is_displaced(&error) => Ok(None),
         Err(error) => Err(error.map_or(ConnectError::NoAnswer, |error| refused(&error))),
+    }
+}
+
+/// True for the end of a handshake whose place another one has taken. The peer gives no reason: none
+/// would be sealed (RFC 9000 §10.2.3).
+fn is_displaced(error: &ConnectionError) -> bool {
+    match error {
+        ConnectionError::ConnectionClosed(close) => close.error_code == TransportErrorCode::APPLICATION_ERROR,
+        ConnectionError::ApplicationClosed(close) => {
+            close.error_code == VarInt::from_u32(CloseCode::Agreed.wire())
+        }
+        error => *error == ConnectionError::Reset,
     }
 }
 

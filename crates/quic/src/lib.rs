@@ -15,6 +15,7 @@ mod closing;
 mod connection;
 mod endpoint;
 pub mod frame;
+mod handshakes;
 mod key;
 mod known_hosts;
 mod settings;

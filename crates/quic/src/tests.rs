@@ -1,16 +1,26 @@
-//! Peers that break rules: they have QUIC and a key, and write what they like.
+//! Peers that break rules: they have QUIC and a key, and write what they like. Strangers whose
+//! handshakes never go on.
 
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use noq::{ClientConfig, SendStream, VarInt};
+use noq::udp::RecvMeta;
+use noq::{AsyncUdpSocket, ClientConfig, SendStream, TokioRuntime, UdpSender, VarInt};
 use tfrc_net::options::{DataFrom, Listen};
 use tfrc_net::{Cause, Closed, ClosedBy, Options};
 use tfrc_noq::Readings;
 use tfrc_units::Duration;
+use tokio::task::JoinSet;
 
 use crate::clock::Clock;
 use crate::closing::Violation;
 use crate::frame::{self, Message};
+use crate::handshakes::MOST_OF_SOURCE;
+use crate::socket::Watched;
 use crate::state::FURTHEST;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Connection, Endpoint, Key, settings};
@@ -173,4 +183,127 @@ async fn a_close_without_an_answer_is_given_up() {
     assert_eq!((closed.by, closed.cause), (ClosedBy::OurReset, Cause::CloseUnanswered(waited)));
     let heard = ends.client.closed().await.to_string();
     assert!(heard.contains("not answered"), "{heard}");
+}
+
+/// A socket of strangers: it hears nothing but the question whether its address is its own, so that
+/// no handshake goes on.
+#[derive(Debug)]
+struct Deaf(Watched);
+
+impl AsyncUdpSocket for Deaf {
+    fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
+        self.0.create_sender()
+    }
+
+    fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let count = ready!(self.0.poll_recv(cx, bufs, meta))?;
+            // A Retry packet (RFC 9000 §17.2.5).
+            let is_heard = |at: usize| bufs[at].first().is_some_and(|byte| byte & 0xf0 == 0xf0);
+            let heard: Vec<usize> = (0..count).filter(|at| is_heard(*at)).collect();
+            for (to, from) in heard.iter().enumerate() {
+                let bytes = bufs[*from][..meta[*from].len].to_vec();
+                bufs[to][..bytes.len()].copy_from_slice(&bytes);
+                meta[to] = meta[*from];
+            }
+            if !heard.is_empty() {
+                return Poll::Ready(Ok(heard.len()));
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    fn max_receive_segments(&self) -> NonZeroUsize {
+        NonZeroUsize::MIN
+    }
+}
+
+/// Strangers at this address, each of whom begins a handshake, and another one whenever it ends, for
+/// as long as the tasks exist.
+fn besiege(at: [u8; 4], to: SocketAddr, there: &Key, strangers: usize) -> JoinSet<()> {
+    let socket = Deaf(Watched::bind((at, 0).into()).expect("a port"));
+    let (settings, runtime) = (noq::EndpointConfig::default(), Arc::new(TokioRuntime));
+    let quic = noq::Endpoint::new_with_abstract_socket(settings, None, Box::new(socket), runtime);
+    let (quic, config) = (quic.expect("an endpoint"), config(there, DataFrom::Caller));
+    let mut tasks = JoinSet::new();
+    for _ in 0..strangers {
+        let (quic, config) = (quic.clone(), config.clone());
+        tasks.spawn(async move {
+            while let Ok(connecting) = quic.connect_with(config.clone(), to, tls::NAME) {
+                let _ = connecting.await;
+            }
+        });
+    }
+    tasks
+}
+
+/// More strangers than one address may have handshakes: an honest sender gets in from another
+/// address, and from theirs, also where an address may have one connection.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn strangers_who_hold_handshakes_shut_nobody_out() {
+    for (at, strangers) in [([127, 0, 0, 2], 100), ([127, 0, 0, 1], MOST_OF_SOURCE + 4)] {
+        let there = key();
+        let options = Options { accept: Listen::Many(2), per_source: Some(1), ..Options::default() };
+        let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
+        let to = listening.local_addr();
+        let _siege = besiege(at, to, &there, strangers);
+        while listening.kept().0 < MOST_OF_SOURCE {
+            tokio::time::sleep(Duration::from_millis(1).into()).await;
+        }
+        let options = Options { accept: Listen::Refuse, ..Options::default() };
+        let connected = crate::connect_any(&[to], &options, &key(), there.fingerprint()).await;
+        assert!(connected.is_ok(), "{:?}", connected.err());
+        assert!(listening.kept().0 > MOST_OF_SOURCE / 2, "the strangers are still there");
+    }
+}
+
+/// A client whose handshake loses its place begins another one.
+#[tokio::test]
+async fn a_handshake_that_loses_its_place_is_begun_again() {
+    let there = key();
+    let options = Options { accept: Listen::Many(1), ..Options::default() };
+    let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
+    let options = Options { accept: Listen::Refuse, ..Options::default() };
+    let (at, own) = ([listening.local_addr()], key());
+    let displacing = async {
+        for _ in 0..3 {
+            while listening.kept().0 == 0 {
+                tokio::task::yield_now().await;
+            }
+            listening.displace();
+        }
+    };
+    let connecting = crate::connect_any(&at, &options, &own, there.fingerprint());
+    let (connected, ()) = tokio::join!(connecting, displacing);
+    assert!(connected.is_ok(), "{:?}", connected.err());
+}
+
+#[tokio::test]
+async fn connections_that_have_ended_are_forgotten() {
+    let there = key();
+    let options = Options { accept: Listen::Many(100), ..Options::default() };
+    let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
+    let options = Options { accept: Listen::Refuse, ..Options::default() };
+    for _ in 0..5 {
+        let connected =
+            crate::connect_any(&[listening.local_addr()], &options, &key(), there.fingerprint()).await;
+        let (_calling, sender) = connected.expect("a place");
+        let receiver = listening.accept().await.expect("open");
+        let receiving = async {
+            assert!(receiver.recv().await.is_none());
+            receiver.accept_close("").await
+        };
+        assert!(tokio::join!(sender.close(), receiving).1.is_some());
+        drop(receiver);
+        assert_eq!(listening.kept(), (0, 1), "the last one, until another comes");
+    }
 }
