@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use noq::{ClientConfig, ConnectionError, TransportErrorCode, VarInt};
@@ -18,6 +18,7 @@ use crate::closing::CloseCode;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::settings;
+use crate::socket::SocketCounts;
 use crate::state::Shared;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Fingerprint, Key};
@@ -197,7 +198,7 @@ async fn handshake(
         return Err(ConnectError::Narrow { limit });
     }
     let clock = Clock::start();
-    let (endpoint, unreachable) = Endpoint::towards(address, clock).map_err(|error| system(&error))?;
+    let (endpoint, socket) = Endpoint::towards(address, clock).map_err(|error| system(&error))?;
     let verifier = Arc::new(Verifier::new(Peers::These(vec![peer])));
     let readings = Arc::new(Readings::new(clock.epoch()));
     let crypto = tls::client(key, Arc::clone(&verifier)).map_err(|error| system(&error))?;
@@ -212,14 +213,14 @@ async fn handshake(
             Err(error) if is_displaced(&error) => return Ok(None),
             Err(error) => return Err(refused(&error)),
         },
-        () = absent(&unreachable) => return Err(ConnectError::Absent),
+        () = absent(&socket) => return Err(ConnectError::Absent),
     };
     let control = match quic.open_uni().await {
         Ok(control) => control,
         Err(error) if is_displaced(&error) => return Ok(None),
         Err(error) => return Err(refused(&error)),
     };
-    let shared = Shared::new(quic, clock, options, readings, unreachable)?;
+    let shared = Shared::new(quic, clock, options, readings, socket)?;
     let connection = Connection::new(Arc::new(shared), control, options, None, None);
     // A server that does not want this client says so only now.
     match connection.greeted().await {
@@ -242,8 +243,8 @@ fn is_displaced(error: &ConnectionError) -> bool {
 }
 
 /// Waits for a report that nobody is there.
-async fn absent(unreachable: &AtomicU64) {
-    while unreachable.load(Ordering::Relaxed) == 0 {
+async fn absent(socket: &SocketCounts) {
+    while socket.unreachable.load(Ordering::Relaxed) == 0 {
         sleep(LOOK).await;
     }
 }

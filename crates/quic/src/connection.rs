@@ -36,8 +36,6 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
-    /// Free bytes of QUIC's buffer of datagrams when it is empty.
-    room: usize,
     _tasks: Tasks,
     /// Its place at a server.
     _place: Option<Place>,
@@ -52,9 +50,8 @@ impl Connection {
         first_data_within: Option<Duration>,
         place: Option<Place>,
     ) -> Self {
-        let room = shared.quic.datagram_send_buffer_space();
         let tasks = Tasks::start(&shared, control, options.silence.unwrap_or(SILENCE), first_data_within);
-        Self { shared, room, _tasks: tasks, _place: place }
+        Self { shared, _tasks: tasks, _place: place }
     }
 
     /// Waits for the peer's greeting, the first message of a session.
@@ -65,6 +62,11 @@ impl Connection {
             (None, None) => None,
         })
         .await
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// The peer's address now: it changes when the peer moves.
@@ -146,8 +148,7 @@ impl Connection {
             (state.over.is_some() || state.queue.is_empty() && !state.in_hand).then_some(())
         })
         .await;
-        while self.shared.quic.datagram_send_buffer_space() < self.room && self.shared.state().over.is_none()
-        {
+        while !self.shared.is_flushed() && self.shared.state().over.is_none() {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -187,6 +188,9 @@ impl Connection {
     #[must_use]
     pub fn status(&self) -> Status {
         let shared = &self.shared;
+        if shared.sends {
+            shared.count_stopped();
+        }
         let (reading, rtt) = (shared.readings.now(), shared.rtt());
         let max_datagram = shared.max_datagram();
         let path = shared.quic.path_stats(PathId::ZERO).unwrap_or_default();
@@ -217,23 +221,24 @@ impl Connection {
         status.peer_sent_packets = state.peer_sent();
         status.queued = state.queue.len() + usize::from(state.in_hand);
         status.late_dropped = state.late;
-        status.unsent_packets = state.unsent_packets;
-        status.unsent_bytes = state.unsent_bytes;
+        let (stopped, stopped_bytes) = state.stopped.of(state.sent_packets, state.sent_bytes);
+        status.unsent_packets = state.unsent_packets + stopped;
+        status.unsent_bytes = state.unsent_bytes + stopped_bytes;
         let stats = &mut status.stats;
-        stats.sent_data_packets = state.sent_packets;
-        stats.sent_data_bytes = state.sent_bytes;
+        stats.sent_data_packets = state.sent_packets - stopped;
+        stats.sent_data_bytes = state.sent_bytes - stopped_bytes;
         stats.received_data_packets = state.received_packets + state.queue_dropped;
         stats.received_data_bytes = state.received_bytes;
         stats.received_non_data_packets = reading.reports;
         stats.received_feedback = reading.acknowledged;
         stats.queue_dropped_packets = state.queue_dropped;
-        stats.peer_dropped_packets = state.peer_dropped.min(state.sent_packets);
+        stats.peer_dropped_packets = state.peer_dropped.min(state.sent_packets - stopped);
         stats.late_packets = state.late;
-        stats.unsent_packets = state.unsent_packets;
-        stats.unsent_bytes = state.unsent_bytes;
+        stats.unsent_packets = status.unsent_packets;
+        stats.unsent_bytes = status.unsent_bytes;
         stats.malformed_packets = state.malformed;
         stats.sent_path_probes = path.sent_plpmtud_probes;
-        stats.unreachable_reports = shared.unreachable.load(Ordering::Relaxed);
+        stats.unreachable_reports = shared.socket.unreachable.load(Ordering::Relaxed);
         status
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use noq::{ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt};
@@ -22,7 +22,7 @@ use crate::closing::CloseCode;
 use crate::connection::Connection;
 use crate::handshakes::Handshakes;
 use crate::settings;
-use crate::socket::Watched;
+use crate::socket::{SocketCounts, Watched};
 use crate::state::Shared;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Fingerprint, Key};
@@ -90,7 +90,7 @@ struct Server {
     key: Key,
     allow: Peers,
     clock: Clock,
-    unreachable: Arc<AtomicU64>,
+    socket: Arc<SocketCounts>,
     places: Arc<Semaphore>,
     is_stopped: AtomicBool,
     state: Mutex<ServerState>,
@@ -187,7 +187,7 @@ impl Endpoint {
             key: key.clone(),
             allow: if allow.is_empty() { Peers::Any } else { Peers::These(allow.to_vec()) },
             clock,
-            unreachable: socket.unreachable(),
+            socket: socket.counts(),
             places: Arc::new(Semaphore::new(places)),
             is_stopped: AtomicBool::new(false),
             state: Mutex::default(),
@@ -212,9 +212,9 @@ impl Endpoint {
     }
 
     /// An endpoint for one peer.
-    pub(crate) fn towards(peer: SocketAddr, clock: Clock) -> io::Result<(Self, Arc<AtomicU64>)> {
+    pub(crate) fn towards(peer: SocketAddr, clock: Clock) -> io::Result<(Self, Arc<SocketCounts>)> {
         let socket = Watched::towards(peer)?;
-        let unreachable = socket.unreachable();
+        let counts = socket.counts();
         let quic = noq::Endpoint::new_with_abstract_socket(
             noq::EndpointConfig::default(),
             None,
@@ -222,7 +222,7 @@ impl Endpoint {
             Arc::new(TokioRuntime),
         )?;
         let local = quic.local_addr()?;
-        Ok((Self { quic, clock, local, server: None, task: None }, unreachable))
+        Ok((Self { quic, clock, local, server: None, task: None }, counts))
     }
 
     pub(crate) const fn quic(&self) -> &noq::Endpoint {
@@ -429,8 +429,8 @@ impl Server {
             return None;
         };
         let control = quic.open_uni().await.ok()?;
-        let unreachable = Arc::clone(&self.unreachable);
-        let shared = Shared::new(quic, self.clock, &self.options, readings, unreachable).ok()?;
+        let socket = Arc::clone(&self.socket);
+        let shared = Shared::new(quic, self.clock, &self.options, readings, socket).ok()?;
         let shared = Arc::new(shared);
         self.state().opened(address, &shared);
         let first_data = self.options.first_data_within;

@@ -21,6 +21,7 @@ mod known_hosts;
 mod settings;
 mod socket;
 mod state;
+mod stopped;
 mod tasks;
 #[cfg(test)]
 mod tests;

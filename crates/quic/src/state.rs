@@ -1,7 +1,7 @@
 //! A session as its application and its tasks see it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::closing::{CloseCode, Violation};
 use crate::frame::{self, Message};
+use crate::socket::SocketCounts;
+use crate::stopped::{Handed, Stopped};
 
 /// Numbers that one datagram, or the count of the peer's last message, may be ahead of the highest:
 /// no path loses as many in a row within the silence that ends a session.
@@ -31,8 +33,9 @@ pub(crate) struct Shared {
     /// X, R and p, where this end sends the data.
     pub(crate) readings: Arc<Readings>,
     pub(crate) sends: bool,
-    /// Reports of the network that nobody is there.
-    pub(crate) unreachable: Arc<AtomicU64>,
+    pub(crate) socket: Arc<SocketCounts>,
+    /// Free bytes of QUIC's buffer of datagrams when it is empty.
+    buffer: usize,
     /// Something waits to be read, or nothing more will.
     pub(crate) readable: Notify,
     /// The queue has room, or everything has gone.
@@ -61,6 +64,7 @@ pub(crate) struct State {
     pub(crate) late: u64,
     pub(crate) unsent_packets: u64,
     pub(crate) unsent_bytes: u64,
+    pub(crate) stopped: Stopped,
     /// Datagrams that wait to be read.
     pub(crate) received: VecDeque<Received>,
     receive_limit: usize,
@@ -98,7 +102,7 @@ impl Shared {
         clock: Clock,
         options: &Options,
         readings: Arc<Readings>,
-        unreachable: Arc<AtomicU64>,
+        socket: Arc<SocketCounts>,
     ) -> Result<Self, ConfigError> {
         let mut settings =
             Settings { clock_grain: ClockGrain::Measured, ..Settings::for_revision(options.revision) };
@@ -114,6 +118,7 @@ impl Shared {
             late: 0,
             unsent_packets: 0,
             unsent_bytes: 0,
+            stopped: Stopped::default(),
             received: VecDeque::new(),
             receive_limit: options.receive_queue,
             received_packets: 0,
@@ -137,11 +142,12 @@ impl Shared {
         };
         Ok(Self {
             state: Mutex::new(state),
+            buffer: quic.datagram_send_buffer_space(),
             quic,
             clock,
             readings,
             sends: crate::settings::sends(options),
-            unreachable,
+            socket,
             readable: Notify::new(),
             room: Notify::new(),
             changed: Notify::new(),
@@ -163,6 +169,36 @@ impl Shared {
     /// The longest datagram that fits into a packet now, bytes.
     pub(crate) fn max_datagram(&self) -> usize {
         self.quic.max_datagram_size().unwrap_or(0).saturating_sub(frame::HEADER)
+    }
+
+    /// True if QUIC has sent, or dropped, all datagrams that it has taken.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.quic.datagram_send_buffer_space() >= self.buffer
+    }
+
+    /// Counts the datagrams that QUIC has taken and this end has not sent.
+    pub(crate) fn count_stopped(&self) {
+        // In this order, so that all of `taken` have left the buffer if it is empty afterwards.
+        let taken = self.state().sent_packets;
+        let is_flushed = self.is_flushed();
+        let framed = self.quic.stats().frame_tx.datagram;
+        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        let (refused, handed) = (count(&self.socket.refused), count(&self.socket.handed));
+        let longest = self.quic.path_stats(PathId::ZERO).unwrap_or_default().current_mtu;
+        let mut state = self.state();
+        let is_lost = state.over.as_ref().is_some_and(|(_, closed)| closed.cause != Cause::Agreed);
+        if is_flushed || is_lost {
+            state.stopped.by_quic(taken, framed);
+        }
+        state.stopped.by_system(Handed { framed, handed, refused }, longest.into());
+    }
+
+    /// Counts datagrams that have come and that QUIC dropped because they were not taken out in
+    /// time: `framed` have come, and none waits there.
+    pub(crate) fn overrun(&self, framed: u64) {
+        let mut state = self.state();
+        let taken = state.arrivals() + state.malformed;
+        state.queue_dropped += framed.saturating_sub(taken);
     }
 
     /// Takes in what has arrived.

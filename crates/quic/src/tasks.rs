@@ -1,7 +1,10 @@
 //! The tasks of a session: what goes, what comes, and the control streams.
 
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use bytes::Bytes;
 use noq::{ConnectionError, ReadError, RecvStream, SendDatagramError, SendStream, VarInt};
@@ -54,6 +57,7 @@ impl Drop for Tasks {
 
 /// Hands datagrams to QUIC when it takes them, each with its number, and drops what is late.
 async fn send(shared: Arc<Shared>) {
+    let mut refused = 0;
     while let Some((number, datagram, until)) = next(&shared).await {
         let length = datagram.len() - HEADER;
         let taken = tokio::select! {
@@ -81,6 +85,7 @@ async fn send(shared: Arc<Shared>) {
                 Ok(()) => {
                     state.sent_packets = number + 1;
                     state.sent_bytes += saturating::<u64>(length);
+                    state.stopped.took(datagram.len());
                 }
                 Err(SendDatagramError::TooLarge) if state.boundaries == Boundaries::Free => {
                     let room = shared.max_datagram().max(1);
@@ -95,6 +100,10 @@ async fn send(shared: Arc<Shared>) {
                     state.unsent_bytes += saturating::<u64>(length);
                 }
             }
+        }
+        if shared.socket.refused.load(Ordering::Relaxed) > refused {
+            refused = shared.socket.refused.load(Ordering::Relaxed);
+            shared.count_stopped();
         }
         shared.room.notify_waiters();
     }
@@ -152,7 +161,16 @@ async fn discarded(shared: &Shared) {
 async fn receive(shared: Arc<Shared>, silence: Duration) {
     let mut batch = vec![Bytes::new(); BATCH];
     loop {
-        match shared.quic.read_many_datagrams(&mut batch).await {
+        let framed = shared.quic.stats().frame_rx.datagram;
+        let mut reading = pin!(shared.quic.read_many_datagrams(&mut batch));
+        let read = match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
+            Poll::Ready(read) => read,
+            Poll::Pending => {
+                shared.overrun(framed);
+                reading.await
+            }
+        };
+        match read {
             Ok(count) => shared.arrived(batch.get_mut(..count).unwrap_or_default()),
             Err(error) => {
                 lost(&shared, &error, silence);

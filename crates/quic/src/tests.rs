@@ -185,6 +185,30 @@ async fn a_close_without_an_answer_is_given_up() {
     assert!(heard.contains("not answered"), "{heard}");
 }
 
+/// More datagrams than QUIC keeps come while this program takes none out: those that QUIC drops have
+/// arrived, and are not lost on the way.
+#[expect(clippy::await_holding_lock, reason = "it holds the task that takes datagrams out")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn datagrams_that_nobody_takes_in_time_are_dropped_here() {
+    /// 36 bytes each in a buffer of 4 MiB, and some more.
+    const COUNT: u64 = 130_000;
+    let mut ends = Ends::receiver().await;
+    let receiver = Arc::clone(ends.listens.shared());
+    let held = receiver.state();
+    for number in 1..COUNT {
+        ends.client.send_datagram_wait(frame::header(number).to_vec().into()).await.expect("open");
+    }
+    while receiver.quic.stats().frame_rx.datagram < COUNT {
+        tokio::time::sleep(Duration::from_millis(1).into()).await;
+    }
+    drop(held);
+    ends.say(close(COUNT)).await;
+    while ends.listens.recv().await.is_some() {}
+    let status = ends.listens.status();
+    assert_eq!((status.peer_sent_packets, status.stats.received_data_packets), (COUNT, COUNT));
+    assert!(status.stats.queue_dropped_packets > 0);
+}
+
 /// A socket of strangers: it hears nothing but the question whether its address is its own, so that
 /// no handshake goes on.
 #[derive(Debug)]
