@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use super::stranger::{Xorshift, pace, socket};
 use super::strangers::{Before, end_receiver};
 
 /// The cases of this file, of private sessions alone.
-pub(crate) const CASES: [Case; 7] = [
+pub(crate) const CASES: [Case; 8] = [
     Case::new("quic-wrong-key", Load::Waiting, wrong_key),
     Case::new("quic-allow-key", Load::Waiting, allow_key),
     Case::new("quic-no-fallback", Load::Waiting, no_fallback),
@@ -29,13 +29,14 @@ pub(crate) const CASES: [Case; 7] = [
     Case::new("quic-changed-bytes", Load::Waiting, changed_bytes),
     Case::new("quic-injected", Load::Waiting, injected),
     Case::new("quic-hellos", Load::Busy, hellos),
+    Case::new("quic-held", Load::Busy, held),
 ];
 
 /// Hostile datagrams by the million, a group of its own.
 pub(crate) const DATAGRAMS: [Case; 1] = [Case::new("quic-datagrams", Load::Busy, datagrams)];
 
 /// Cases of plain sessions that private ones have to pass too. Those that speak DCCP do not apply.
-pub(crate) const ALSO: [&str; 24] = [
+pub(crate) const ALSO: [&str; 23] = [
     "icmp-at-sender",
     "icmp-at-receiver",
     "icmp-pmtu",
@@ -57,13 +58,12 @@ pub(crate) const ALSO: [&str; 24] = [
     "blackout",
     "time-lossy",
     "suspend-receiver",
-    "receiver-restarts",
     "late-output",
     "two-senders",
 ];
 
 /// Those that only the long form has, as their mechanism is that of one above.
-pub(crate) const ALSO_LONG: [&str; 37] = [
+pub(crate) const ALSO_LONG: [&str; 38] = [
     "icmp6-at-sender",
     "icmp6-at-receiver",
     "icmp-at-link",
@@ -74,6 +74,7 @@ pub(crate) const ALSO_LONG: [&str; 37] = [
     "veth-icmp4",
     "veth-icmp6",
     "kill-receiver",
+    "receiver-restarts",
     "term-sender",
     "hup-sender",
     "hup-receiver",
@@ -432,8 +433,7 @@ fn hellos(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     for socket in &sockets {
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {
             back += length;
-            // The type of a Retry packet (RFC 9000 §17.2.5).
-            retries += usize::from(buffer[0] & 0xf0 == 0xf0);
+            retries += usize::from(is_retry(&buffer));
         }
     }
     let mut row = CaseRow::new(format!("{count} handshakes that are begun and never go on, {sent} B"));
@@ -443,6 +443,94 @@ fn hellos(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     row.bar(back > 0 && back <= 3 * sent, "at most three times the bytes back");
     row.bar(retries > 0, "under pressure a client proves its address");
     row.bar(end.is(0), "an honest sender gets in meanwhile");
+    before.compare(&receiver.program, MORE_KB, LOG, &mut row);
+    end_receiver(&mut receiver.program, &mut row);
+    Ok(row)
+}
+
+/// Handshakes of strangers at an address of their own, who prove it and then never go on.
+struct Siege {
+    /// HOST:PORT of a path on which clients hear nothing but a Retry.
+    entrance: String,
+    over: Arc<AtomicBool>,
+    proved: Arc<AtomicUsize>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Siege {
+    fn lay(server: &str) -> Result<Self, String> {
+        let near = socket("127.0.0.1")?;
+        let entrance = near.local_addr().map_err(|error| error.to_string())?.to_string();
+        let (over, proved) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (ended, count, server) = (Arc::clone(&over), Arc::clone(&proved), server.to_owned());
+        let thread = thread::spawn(move || {
+            let (mut clients, mut buffer) = (BTreeMap::<_, UdpSocket>::new(), [0; 2000]);
+            while !ended.load(Ordering::Relaxed) {
+                while let Ok((length, from)) = near.recv_from(&mut buffer) {
+                    let Ok(own) = socket("127.0.0.2") else { continue };
+                    let far = clients.entry(from).or_insert(own);
+                    let _ = far.send_to(buffer.get(..length).unwrap_or_default(), &server);
+                }
+                for (client, far) in &clients {
+                    while let Ok((length, _)) = far.recv_from(&mut buffer) {
+                        if is_retry(&buffer) {
+                            count.fetch_add(1, Ordering::Relaxed);
+                            let _ = near.send_to(buffer.get(..length).unwrap_or_default(), client);
+                        }
+                    }
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Ok(Self { entrance, over, proved, thread: Some(thread) })
+    }
+}
+
+impl Drop for Siege {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// True for a Retry packet (RFC 9000 §17.2.5).
+fn is_retry(datagram: &[u8]) -> bool {
+    datagram.first().is_some_and(|byte| byte & 0xf0 == 0xf0)
+}
+
+/// More strangers at one address than it may have handshakes, in the long form more than there are
+/// places, while honest senders come.
+fn held(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
+    /// Handshakes that begin before a client has to prove its address.
+    const UNPROVED: usize = 32;
+    let mut receiver = many(bench, directory)?;
+    let before = Before::of(&receiver.program);
+    let siege = Siege::lay(&receiver.address)?;
+    let count = bench.form.choose(300, 80);
+    let clients = (0..count)
+        .map(|n| bench.run(directory, &format!("stranger-{n}"), &["send", &siege.entrance, "-n", "1kB"]))
+        .collect::<Result<Vec<_>, _>>()?;
+    let begin = Instant::now();
+    while siege.proved.load(Ordering::Relaxed) < count - UNPROVED && begin.elapsed() < SOON * 2 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let file = honest::input(directory, 20_000)?;
+    let plan = TransferPlan { bytes: 20_000, ..TransferPlan::USUAL };
+    let mut row = CaseRow::new(format!("{count} strangers at 127.0.0.2 who hold their handshakes"));
+    let mut well = 0;
+    for n in 0..3 {
+        let label = format!("honest-{n}");
+        let end = honest::send_as(bench, directory, &label, &receiver.address, &file, &plan)?.end(SOON * 4);
+        well += usize::from(end.is(0));
+        row.honest = format!("{well} of {}; the last: {} “{}”", n + 1, end.how, end.last);
+    }
+    let proved = siege.proved.load(Ordering::Relaxed);
+    drop((clients, siege));
+    row.saw(format!("{proved} times an address was proved"));
+    row.bar(proved >= count - UNPROVED, "the strangers prove their address");
+    row.bar(well == 3, "every honest sender gets in meanwhile");
     before.compare(&receiver.program, MORE_KB, LOG, &mut row);
     end_receiver(&mut receiver.program, &mut row);
     Ok(row)

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use noq::{ClientConfig, ConnectionError, TransportErrorCode, VarInt};
@@ -18,6 +18,7 @@ use crate::closing::CloseCode;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::settings;
+use crate::socket::SocketCounts;
 use crate::state::Shared;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Fingerprint, Key};
@@ -140,8 +141,8 @@ async fn race(
         if let Some(address) = left.next() {
             let (options, key) = (options.clone(), key.clone());
             attempts.spawn(async move {
-                let outcome = timeout(patience, attempt(address, &options, &key, peer)).await;
-                outcome.unwrap_or(Err(ConnectError::NoAnswer)).map_err(|error| (Some(address), error))
+                let outcome = attempt(address, &options, &key, peer, patience).await;
+                outcome.map_err(|error| (Some(address), error))
             });
         }
         let ended = match left.len() {
@@ -163,18 +164,41 @@ async fn race(
     }
 }
 
+/// Begins handshakes until one is complete: a peer that strangers besiege gives the place of an old
+/// one to a newer one.
 async fn attempt(
     address: SocketAddr,
     options: &Options,
     key: &Key,
     peer: Fingerprint,
+    patience: Duration,
 ) -> Result<(Endpoint, Connection), ConnectError> {
+    let until = Instant::now() + patience;
+    let mut last = ConnectError::NoAnswer;
+    loop {
+        match timeout_at(until, handshake(address, options, key, peer)).await {
+            Ok(Ok(Some(done))) => return Ok(done),
+            Ok(Ok(None)) => last = ConnectError::Busy,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(last),
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// One handshake; `None` if the peer has given its place away.
+async fn handshake(
+    address: SocketAddr,
+    options: &Options,
+    key: &Key,
+    peer: Fingerprint,
+) -> Result<Option<(Endpoint, Connection)>, ConnectError> {
     let system = |error: &dyn std::fmt::Display| ConnectError::System(error.to_string());
     if let Some(limit) = longest_payload(address).filter(|limit| *limit < SHORTEST) {
         return Err(ConnectError::Narrow { limit });
     }
     let clock = Clock::start();
-    let (endpoint, unreachable) = Endpoint::towards(address, clock).map_err(|error| system(&error))?;
+    let (endpoint, socket) = Endpoint::towards(address, clock).map_err(|error| system(&error))?;
     let verifier = Arc::new(Verifier::new(Peers::These(vec![peer])));
     let readings = Arc::new(Readings::new(clock.epoch()));
     let crypto = tls::client(key, Arc::clone(&verifier)).map_err(|error| system(&error))?;
@@ -184,22 +208,43 @@ async fn attempt(
         endpoint.quic().connect_with(config, address, tls::NAME).map_err(|error| system(&error))?;
     let refused = |error: &ConnectionError| why(error, key, &verifier);
     let quic = tokio::select! {
-        connected = connecting => connected.map_err(|error| refused(&error))?,
-        () = absent(&unreachable) => return Err(ConnectError::Absent),
+        connected = connecting => match connected {
+            Ok(quic) => quic,
+            Err(error) if is_displaced(&error) => return Ok(None),
+            Err(error) => return Err(refused(&error)),
+        },
+        () = absent(&socket) => return Err(ConnectError::Absent),
     };
-    let control = quic.open_uni().await.map_err(|error| refused(&error))?;
-    let shared = Shared::new(quic, clock, options, readings, unreachable)?;
+    let control = match quic.open_uni().await {
+        Ok(control) => control,
+        Err(error) if is_displaced(&error) => return Ok(None),
+        Err(error) => return Err(refused(&error)),
+    };
+    let shared = Shared::new(quic, clock, options, readings, socket)?;
     let connection = Connection::new(Arc::new(shared), control, options, None, None);
     // A server that does not want this client says so only now.
     match connection.greeted().await {
-        Ok(()) => Ok((endpoint, connection)),
+        Ok(()) => Ok(Some((endpoint, connection))),
+        Err(Some(error)) if is_displaced(&error) => Ok(None),
         Err(error) => Err(error.map_or(ConnectError::NoAnswer, |error| refused(&error))),
     }
 }
 
+/// True for the end of a handshake whose place another one has taken. The peer gives no reason: none
+/// would be sealed (RFC 9000 §10.2.3).
+fn is_displaced(error: &ConnectionError) -> bool {
+    match error {
+        ConnectionError::ConnectionClosed(close) => close.error_code == TransportErrorCode::APPLICATION_ERROR,
+        ConnectionError::ApplicationClosed(close) => {
+            close.error_code == VarInt::from_u32(CloseCode::Agreed.wire())
+        }
+        error => *error == ConnectionError::Reset,
+    }
+}
+
 /// Waits for a report that nobody is there.
-async fn absent(unreachable: &AtomicU64) {
-    while unreachable.load(Ordering::Relaxed) == 0 {
+async fn absent(socket: &SocketCounts) {
+    while socket.unreachable.load(Ordering::Relaxed) == 0 {
         sleep(LOOK).await;
     }
 }

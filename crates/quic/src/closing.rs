@@ -19,8 +19,21 @@ pub(crate) enum CloseCode {
     NoData,
     /// As many connections as the server takes are open.
     Busy,
-    /// A message that has no meaning here.
+    /// The peer has broken a rule; a [`Violation`] says which.
     Protocol,
+}
+
+/// A rule of a session that the peer has broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// Its bytes are not a message.
+    Message,
+    /// It has ended its control stream, or takes nothing from ours.
+    Stream,
+    /// It has agreed to an end that nobody has asked for.
+    Unasked,
+    /// It claims more datagrams than it can have sent.
+    Count,
 }
 
 impl CloseCode {
@@ -36,14 +49,14 @@ impl CloseCode {
         }
     }
 
-    /// Words for people who look at the packets.
+    /// Words for people.
     pub(crate) const fn reason(self) -> &'static [u8] {
         match self {
             Self::Agreed => b"",
             Self::GivenUp => b"the program has ended",
             Self::NoData => b"no data came",
             Self::Busy => b"busy",
-            Self::Protocol => b"a message without a meaning",
+            Self::Protocol => b"a rule was broken",
         }
     }
 
@@ -58,6 +71,18 @@ impl CloseCode {
 
     fn read(code: VarInt) -> Option<Self> {
         Self::ALL.into_iter().find(|known| VarInt::from_u32(known.wire()) == code)
+    }
+}
+
+impl Violation {
+    /// A phrase for people, at both ends.
+    pub(crate) const fn phrase(self) -> &'static str {
+        match self {
+            Self::Message => "a message without a meaning",
+            Self::Stream => "the control stream of a session ended before the session",
+            Self::Unasked => "an agreement to an end that was not asked for",
+            Self::Count => "a count of more datagrams than can have been sent",
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use noq::{PathId, SendStream, VarInt};
 use tfrc::RateChange;
-use tfrc_net::{Closed, LatePolicy, Options, Received, SendError, Status, Variant};
+use tfrc_dccp::wire::ResetCode;
+use tfrc_net::{Cause, Closed, ClosedBy, LatePolicy, Options, Received, SendError, Status, Variant};
 use tfrc_units::{Duration, Instant, Rate};
 use tokio::sync::Notify;
 
@@ -20,6 +21,9 @@ use crate::tasks::{Tasks, agreed};
 /// Time for an answer to Close in [`Connection::close_now`], at least and at most.
 const LEAST_PATIENCE: Duration = Duration::from_secs(3);
 const MOST_PATIENCE: Duration = Duration::from_secs(30);
+/// The time for an answer to Close, as over DCCP: no peer that lives needs longer, as an end whose
+/// application does not answer says so after 15 s.
+const ANSWER: std::time::Duration = std::time::Duration::from_secs(30);
 /// The wait for the end of a peer that has our agreement. It ends at once, unless it is gone or its
 /// last packet was lost.
 const LAST_WORD: std::time::Duration = std::time::Duration::from_secs(2);
@@ -32,8 +36,6 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
-    /// Free bytes of QUIC's buffer of datagrams when it is empty.
-    room: usize,
     _tasks: Tasks,
     /// Its place at a server.
     _place: Option<Place>,
@@ -48,9 +50,8 @@ impl Connection {
         first_data_within: Option<Duration>,
         place: Option<Place>,
     ) -> Self {
-        let room = shared.quic.datagram_send_buffer_space();
         let tasks = Tasks::start(&shared, control, options.silence.unwrap_or(SILENCE), first_data_within);
-        Self { shared, room, _tasks: tasks, _place: place }
+        Self { shared, _tasks: tasks, _place: place }
     }
 
     /// Waits for the peer's greeting, the first message of a session.
@@ -61,6 +62,11 @@ impl Connection {
             (None, None) => None,
         })
         .await
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// The peer's address now: it changes when the peer moves.
@@ -125,7 +131,7 @@ impl Connection {
     pub fn set_closing_text(&self, text: &str) {
         let mut state = self.shared.state();
         text.clone_into(&mut state.closing_text);
-        if state.has_asked {
+        if state.asked.is_some() {
             self.post_close(&mut state);
         }
     }
@@ -142,8 +148,7 @@ impl Connection {
             (state.over.is_some() || state.queue.is_empty() && !state.in_hand).then_some(())
         })
         .await;
-        while self.shared.quic.datagram_send_buffer_space() < self.room && self.shared.state().over.is_none()
-        {
+        while !self.shared.is_flushed() && self.shared.state().over.is_none() {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -190,6 +195,9 @@ impl Connection {
     #[must_use]
     pub fn status(&self) -> Status {
         let shared = &self.shared;
+        if shared.sends {
+            shared.count_stopped();
+        }
         let (reading, rtt) = (shared.readings.now(), shared.rtt());
         let max_datagram = shared.max_datagram();
         let path = shared.quic.path_stats(PathId::ZERO).unwrap_or_default();
@@ -220,23 +228,24 @@ impl Connection {
         status.peer_sent_packets = state.peer_sent();
         status.queued = state.queue.len() + usize::from(state.in_hand);
         status.late_dropped = state.late;
-        status.unsent_packets = state.unsent_packets;
-        status.unsent_bytes = state.unsent_bytes;
+        let (stopped, stopped_bytes) = state.stopped.of(state.sent_packets, state.sent_bytes);
+        status.unsent_packets = state.unsent_packets + stopped;
+        status.unsent_bytes = state.unsent_bytes + stopped_bytes;
         let stats = &mut status.stats;
-        stats.sent_data_packets = state.sent_packets;
-        stats.sent_data_bytes = state.sent_bytes;
+        stats.sent_data_packets = state.sent_packets - stopped;
+        stats.sent_data_bytes = state.sent_bytes - stopped_bytes;
         stats.received_data_packets = state.received_packets + state.queue_dropped;
         stats.received_data_bytes = state.received_bytes;
         stats.received_non_data_packets = reading.reports;
         stats.received_feedback = reading.acknowledged;
         stats.queue_dropped_packets = state.queue_dropped;
-        stats.peer_dropped_packets = state.peer_dropped.min(state.sent_packets);
+        stats.peer_dropped_packets = state.peer_dropped.min(state.sent_packets - stopped);
         stats.late_packets = state.late;
-        stats.unsent_packets = state.unsent_packets;
-        stats.unsent_bytes = state.unsent_bytes;
+        stats.unsent_packets = status.unsent_packets;
+        stats.unsent_bytes = status.unsent_bytes;
         stats.malformed_packets = state.malformed;
         stats.sent_path_probes = path.sent_plpmtud_probes;
-        stats.unreachable_reports = shared.unreachable.load(Ordering::Relaxed);
+        stats.unreachable_reports = shared.socket.unreachable.load(Ordering::Relaxed);
         status
     }
 
@@ -268,11 +277,11 @@ impl Connection {
     }
 
     /// Closes the connection once what was handed over has gone out, and waits for the peer to
-    /// agree. Returns how it ended.
+    /// agree, 30 s at most. Returns how it ended.
     pub async fn close(&self) -> Option<Closed> {
         self.flushed().await;
         self.ask();
-        self.over().await
+        self.answered().await
     }
 
     /// Closes the connection at once: what waits to be sent is discarded, and this waits for the
@@ -283,7 +292,7 @@ impl Connection {
         self.shared.wake_all();
         let patience = (self.shared.rtt().unwrap_or(Duration::ZERO) * 4).clamp(LEAST_PATIENCE, MOST_PATIENCE);
         self.ask();
-        tokio::time::timeout(patience.into(), self.over()).await.ok().flatten()
+        tokio::time::timeout(patience.into(), self.answered()).await.ok().flatten()
     }
 
     /// Agrees to the end that the peer has asked for, with a text for it of at most 200 bytes, and
@@ -333,16 +342,36 @@ impl Connection {
         }
         self.shared.wake_all();
         self.ask();
-        self.over().await
+        self.answered().await
     }
 
     /// Asks for the end, once.
     fn ask(&self) {
         let mut state = self.shared.state();
-        if !state.has_asked && state.peer_close.is_none() && state.over.is_none() {
-            state.has_asked = true;
+        if state.asked.is_none() && state.peer_close.is_none() && state.over.is_none() {
+            state.asked = Some(tokio::time::Instant::now());
             self.post_close(&mut state);
         }
+    }
+
+    /// Waits for the end, and gives the peer up if it does not answer Close in time. QUIC's own
+    /// time limit does not see a program that stands still, as its keep-alive goes on.
+    async fn answered(&self) -> Option<Closed> {
+        let asked = self.shared.state().asked;
+        if let Some(asked) = asked
+            && tokio::time::timeout_at(asked + ANSWER, self.over()).await.is_err()
+        {
+            self.shared.end(|state| Closed {
+                by: ClosedBy::OurReset,
+                code: ResetCode::Aborted,
+                cause: Cause::CloseUnanswered(ANSWER.into()),
+                text: None,
+                peer_sent_data_packets: state.peer_sent(),
+            });
+            let code = CloseCode::GivenUp;
+            self.shared.quic.close(VarInt::from_u32(code.wire()), b"the close was not answered in time");
+        }
+        self.over().await
     }
 
     fn post_close(&self, state: &mut State) {

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use noq::{
-    AsyncUdpSocket, ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt,
-};
+use noq::{ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt};
 use ring::rand::{SecureRandom, SystemRandom};
 use tfrc_dccp::endpoint::source_of;
 use tfrc_dccp::wire::ResetCode;
@@ -22,16 +20,13 @@ use tokio::task::JoinHandle;
 use crate::clock::Clock;
 use crate::closing::CloseCode;
 use crate::connection::Connection;
+use crate::handshakes::Handshakes;
 use crate::settings;
-use crate::socket::Watched;
+use crate::socket::{SocketCounts, Watched};
 use crate::state::Shared;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Fingerprint, Key};
 
-/// Handshakes at once, at most; each takes some 30 kB.
-const HANDSHAKES: usize = 256;
-/// Handshakes at once from which on a client must first prove its address (RFC 9000 §8.1.2).
-const UNDER_PRESSURE: usize = 32;
 /// The longest handshake of a client, its greeting included.
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Bytes of a connection ID.
@@ -95,9 +90,8 @@ struct Server {
     key: Key,
     allow: Peers,
     clock: Clock,
-    unreachable: Arc<AtomicU64>,
+    socket: Arc<SocketCounts>,
     places: Arc<Semaphore>,
-    handshakes: Arc<Semaphore>,
     is_stopped: AtomicBool,
     state: Mutex<ServerState>,
     accepted: Notify,
@@ -109,10 +103,23 @@ struct ServerState {
     has_ended: bool,
     refusals: VecDeque<Refusal>,
     counts: Counts,
-    /// Connections and handshakes of each source, where their number is bounded.
+    handshakes: Handshakes,
+    /// Connections of each source, where their number is bounded.
     of_address: BTreeMap<IpAddr, u32>,
     /// Connections, with the address of the peer and the time of the last question.
     open: Vec<(IpAddr, Weak<Shared>, Option<Instant>)>,
+}
+
+/// A client whose handshake has not begun. If another one takes its place before, it is passed over
+/// and not refused: it repeats its first packet.
+struct Attempt(Option<Incoming>);
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if let Some(incoming) = self.0.take() {
+            incoming.ignore();
+        }
+    }
 }
 
 /// Connection IDs without a pattern. One that nobody here has may be that of an end which was here
@@ -143,6 +150,19 @@ struct Counted {
     address: IpAddr,
 }
 
+impl ServerState {
+    /// Connections of a source.
+    fn of(&self, source: IpAddr) -> u32 {
+        self.of_address.get(&source).copied().unwrap_or(0)
+    }
+
+    /// Notes a connection, and forgets those that have ended.
+    fn opened(&mut self, address: IpAddr, shared: &Arc<Shared>) {
+        self.open.retain(|(_, shared, _)| shared.strong_count() > 0);
+        self.open.push((address, Arc::downgrade(shared), None));
+    }
+}
+
 impl Endpoint {
     /// Opens a UDP port for peers whose keys are in `allow`; for all where that is empty.
     ///
@@ -167,17 +187,17 @@ impl Endpoint {
             key: key.clone(),
             allow: if allow.is_empty() { Peers::Any } else { Peers::These(allow.to_vec()) },
             clock,
-            unreachable: socket.unreachable(),
+            socket: socket.counts(),
             places: Arc::new(Semaphore::new(places)),
-            handshakes: Arc::new(Semaphore::new(HANDSHAKES)),
             is_stopped: AtomicBool::new(false),
             state: Mutex::default(),
             accepted: Notify::new(),
         });
         settings::tfrc(options)?;
         let (config, ..) = server.config()?;
-        let at = socket.local_addr().map_err(unusable)?;
-        let mut endpoint = noq::EndpointConfig::new(Arc::new(key.reset_key(at)));
+        // The secret of stateless resets is random. One that follows from the key would have every
+        // host with a copy of the key end the sessions of the others (RFC 9000 §21.11).
+        let mut endpoint = noq::EndpointConfig::default();
         endpoint.cid_generator(Arc::new(|| Box::new(Numbers)));
         let quic = noq::Endpoint::new_with_abstract_socket(
             endpoint,
@@ -192,9 +212,9 @@ impl Endpoint {
     }
 
     /// An endpoint for one peer.
-    pub(crate) fn towards(peer: SocketAddr, clock: Clock) -> io::Result<(Self, Arc<AtomicU64>)> {
+    pub(crate) fn towards(peer: SocketAddr, clock: Clock) -> io::Result<(Self, Arc<SocketCounts>)> {
         let socket = Watched::towards(peer)?;
-        let unreachable = socket.unreachable();
+        let counts = socket.counts();
         let quic = noq::Endpoint::new_with_abstract_socket(
             noq::EndpointConfig::default(),
             None,
@@ -202,11 +222,28 @@ impl Endpoint {
             Arc::new(TokioRuntime),
         )?;
         let local = quic.local_addr()?;
-        Ok((Self { quic, clock, local, server: None, task: None }, unreachable))
+        Ok((Self { quic, clock, local, server: None, task: None }, counts))
     }
 
     pub(crate) const fn quic(&self) -> &noq::Endpoint {
         &self.quic
+    }
+
+    /// Handshakes under way, and connections that are remembered.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        self.server.as_ref().map_or((0, 0), |server| {
+            let state = server.state();
+            (state.handshakes.len(), state.open.len())
+        })
+    }
+
+    /// Ends all handshakes, as if newer ones had taken their places.
+    #[cfg(test)]
+    pub(crate) fn displace(&self) {
+        if let Some(server) = &self.server {
+            server.state().handshakes.displace();
+        }
     }
 
     /// The address bound to.
@@ -335,35 +372,36 @@ impl Server {
             self.ask_the_silent(address);
             return self.refused(busy);
         }
-        let Ok(handshake) = Arc::clone(&self.handshakes).try_acquire_owned() else {
-            // It tries again.
-            return incoming.ignore();
-        };
-        let under_way = HANDSHAKES - self.handshakes.available_permits();
-        if under_way > UNDER_PRESSURE && !incoming.remote_address_validated() && incoming.may_retry() {
+        let source = source_of(address);
+        let mut state = self.state();
+        if self.options.per_source.is_some_and(|most| state.of(source) >= most) {
+            drop(state);
+            incoming.refuse();
+            return self.refused(busy);
+        }
+        if state.handshakes.are_many() && !incoming.remote_address_validated() && incoming.may_retry() {
             let _ = incoming.retry();
             return;
         }
-        let Some(counted) = self.count(address) else {
-            incoming.refuse();
-            return self.refused(busy);
-        };
-        let server = Arc::clone(self);
-        tokio::spawn(async move {
-            let shaken = tokio::time::timeout(HANDSHAKE, server.shake_hands(incoming, counted)).await;
-            drop(handshake);
-            if let Ok(Some(connection)) = shaken {
+        let (server, attempt) = (Arc::clone(self), Attempt(Some(incoming)));
+        let task = tokio::spawn(async move {
+            let until = tokio::time::Instant::now() + HANDSHAKE;
+            let secure = tokio::time::timeout_at(until, server.secure(attempt)).await;
+            server.state().handshakes.end(tokio::task::id());
+            let Ok(Some((quic, readings))) = secure else { return };
+            let greeted = tokio::time::timeout_at(until, server.welcome(quic, readings, remote)).await;
+            if let Ok(Some(connection)) = greeted {
                 server.state().waiting.push_back(connection);
                 server.accepted.notify_waiters();
             }
         });
+        // The task waits for the state, so that it cannot end before it is known.
+        state.handshakes.begin(source, task.abort_handle());
     }
 
-    async fn shake_hands(
-        self: &Arc<Self>,
-        incoming: Incoming,
-        counted: Option<Counted>,
-    ) -> Option<Connection> {
+    /// The handshake of QUIC and TLS, at whose end the client's key is known.
+    async fn secure(&self, mut attempt: Attempt) -> Option<(noq::Connection, Arc<Readings>)> {
+        let incoming = attempt.0.take()?;
         let remote = incoming.remote_address();
         let (config, readings, verifier) = self.config().ok()?;
         let connecting = incoming.accept_with(Arc::new(config)).ok()?;
@@ -373,22 +411,49 @@ impl Server {
             }
             return None;
         };
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+        Some((quic, readings))
+    }
+
+    /// Gives a client its place, and hears its greeting.
+    async fn welcome(
+        self: &Arc<Self>,
+        quic: noq::Connection,
+        readings: Arc<Readings>,
+        remote: SocketAddr,
+    ) -> Option<Connection> {
+        let address = remote.ip().to_canonical();
+        let Some(place) = self.place(address) else {
             let code = CloseCode::Busy;
             quic.close(VarInt::from_u32(code.wire()), code.reason());
             self.refused(Refusal { remote, reason: RefusalReason::Busy });
             return None;
         };
         let control = quic.open_uni().await.ok()?;
-        let unreachable = Arc::clone(&self.unreachable);
-        let shared = Shared::new(quic, self.clock, &self.options, readings, unreachable).ok()?;
-        let first_data = self.options.first_data_within;
-        let place = Place { _permit: place, _counted: counted };
+        let socket = Arc::clone(&self.socket);
+        let shared = Shared::new(quic, self.clock, &self.options, readings, socket).ok()?;
         let shared = Arc::new(shared);
-        self.state().open.push((remote.ip().to_canonical(), Arc::downgrade(&shared), None));
+        self.state().opened(address, &shared);
+        let first_data = self.options.first_data_within;
         let connection = Connection::new(shared, control, &self.options, first_data, Some(place));
         connection.greeted().await.ok()?;
         Some(connection)
+    }
+
+    /// A place for a connection; `None` if all are taken, or as many as this source may have.
+    fn place(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let mut counted = None;
+        if let Some(most) = self.options.per_source {
+            let source = source_of(address);
+            let mut state = self.state();
+            let number = state.of_address.entry(source).or_default();
+            if *number >= most {
+                return None;
+            }
+            *number += 1;
+            counted = Some(Counted { server: Arc::clone(self), address: source });
+        }
+        Some(Place { _permit: permit, _counted: counted })
     }
 
     /// Asks the connections of an address whether they are still there, as a newcomer from it finds
@@ -396,7 +461,6 @@ impl Server {
     fn ask_the_silent(&self, address: IpAddr) {
         let now = self.clock.now();
         let mut state = self.state();
-        state.open.retain(|(_, shared, _)| shared.strong_count() > 0);
         for (of, shared, asked) in &mut state.open {
             let is_due = asked.is_none_or(|asked| now.saturating_since(asked) >= ASKED.into());
             if *of == address && is_due {
@@ -404,19 +468,6 @@ impl Server {
                 tokio::spawn(replace_if_silent(Weak::clone(shared)));
             }
         }
-    }
-
-    /// Counts a connection of this source; `None` if there are as many as it may have.
-    fn count(self: &Arc<Self>, address: IpAddr) -> Option<Option<Counted>> {
-        let address = source_of(address);
-        let Some(most) = self.options.per_source else { return Some(None) };
-        let mut state = self.state();
-        let number = state.of_address.entry(address).or_default();
-        if *number >= most {
-            return None;
-        }
-        *number += 1;
-        Some(Some(Counted { server: Arc::clone(self), address }))
     }
 
     fn refused(&self, refusal: Refusal) {

@@ -3,13 +3,11 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
-use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -32,7 +30,6 @@ pub struct FingerprintError;
 pub struct Key {
     certified: Arc<CertifiedKey>,
     fingerprint: Fingerprint,
-    secret: hmac::Key,
 }
 
 /// Why there is no key.
@@ -198,16 +195,7 @@ impl Key {
         let public = signing.public_key()?.to_vec();
         let fingerprint = Fingerprint::of(&public);
         let chain = vec![CertificateDer::from(public)];
-        let secret = hmac::Key::new(hmac::HMAC_SHA256, pkcs8);
-        Some(Self { certified: Arc::new(CertifiedKey::new(chain, signing)), fingerprint, secret })
-    }
-
-    /// A secret that ends at this address with this key share, one after another (RFC 9000
-    /// §10.3.2): who comes after one that was killed can tell its peers so. Ends at other addresses
-    /// have another one, or they would give each other's tokens away (§21.11).
-    pub(crate) fn reset_key(&self, at: SocketAddr) -> hmac::Key {
-        let secret = hmac::sign(&self.secret, format!("tfrc stateless reset {at}").as_bytes());
-        hmac::Key::new(hmac::HMAC_SHA256, secret.as_ref())
+        Some(Self { certified: Arc::new(CertifiedKey::new(chain, signing)), fingerprint })
     }
 }
 
@@ -253,21 +241,4 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_of_resets_are_those_of_a_key_and_a_place() {
-        let place = |text: &str| text.parse().expect("an address");
-        let token = |key: &Key, at| hmac::sign(&key.reset_key(at), b"a connection ID").as_ref().to_vec();
-        let (key, other) = (Key::temporary().expect("a key"), Key::temporary().expect("a key"));
-        let here = token(&key, place("192.0.2.1:6511"));
-        assert_eq!(here, token(&key.clone(), place("192.0.2.1:6511")));
-        assert_ne!(here, token(&key, place("192.0.2.1:6512")));
-        assert_ne!(here, token(&key, place("192.0.2.2:6511")));
-        assert_ne!(here, token(&other, place("192.0.2.1:6511")));
-    }
 }

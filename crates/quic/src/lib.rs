@@ -15,12 +15,16 @@ mod closing;
 mod connection;
 mod endpoint;
 pub mod frame;
+mod handshakes;
 mod key;
 mod known_hosts;
 mod settings;
 mod socket;
 mod state;
+mod stopped;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 pub use attempts::{ConnectError, connect_any, connect_waiting};

@@ -1,4 +1,5 @@
-//! A UDP socket for QUIC that counts the network's reports that nobody is there.
+//! A UDP socket for QUIC that counts the network's reports that nobody is there, and the packets that
+//! the system refuses.
 
 use std::fmt;
 use std::future::Future;
@@ -14,6 +15,7 @@ use noq::udp::{RecvMeta, Transmit, UdpSocketState};
 use noq::{AsyncUdpSocket, UdpSender};
 use socket2::{Domain, Protocol, Socket, Type};
 use tfrc_net::io::Fault;
+use tfrc_units::saturating;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -32,7 +34,18 @@ pub(crate) struct Watched(Arc<Inner>);
 struct Inner {
     io: UdpSocket,
     state: UdpSocketState,
-    unreachable: Arc<AtomicU64>,
+    counts: Arc<SocketCounts>,
+}
+
+/// Counts of a socket, which go on.
+#[derive(Debug, Default)]
+pub(crate) struct SocketCounts {
+    /// Reports of the network that nobody is there.
+    pub(crate) unreachable: AtomicU64,
+    /// UDP payloads that QUIC has handed over.
+    pub(crate) handed: AtomicU64,
+    /// UDP payloads that the system has refused to send.
+    pub(crate) refused: AtomicU64,
 }
 
 /// The half of one task that sends. Each waits for room by itself.
@@ -74,12 +87,11 @@ impl Watched {
         let _ = state.set_recv_buffer_size((&socket).into(), RECEIVE_BUFFER);
         let _ = state.set_send_buffer_size((&socket).into(), SEND_BUFFER);
         let io = UdpSocket::from_std(socket)?;
-        Ok(Self(Arc::new(Inner { io, state, unreachable: Arc::default() })))
+        Ok(Self(Arc::new(Inner { io, state, counts: Arc::default() })))
     }
 
-    /// The number of reports so far, which goes on.
-    pub(crate) fn unreachable(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.0.unreachable)
+    pub(crate) fn counts(&self) -> Arc<SocketCounts> {
+        Arc::clone(&self.0.counts)
     }
 }
 
@@ -92,7 +104,7 @@ impl Inner {
             error.kind(),
             ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
         );
-        self.unreachable.fetch_add(u64::from(is_report), Ordering::Relaxed);
+        self.counts.unreachable.fetch_add(u64::from(is_report), Ordering::Relaxed);
     }
 }
 
@@ -131,13 +143,14 @@ impl AsyncUdpSocket for Watched {
 }
 
 impl UdpSender for Sending {
-    /// Sends a datagram. One that the system refuses is lost, as on the way.
+    /// Sends datagrams of one length, the last of which may be shorter. Those that the system
+    /// refuses are lost, and counted.
     fn poll_send(
         mut self: Pin<&mut Self>,
         transmit: &Transmit<'_>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut attempts = 0;
+        let (mut attempts, mut refused) = (0, true);
         while attempts < ATTEMPTS {
             if let Some(room) = &mut self.room {
                 ready!(room.as_mut().poll(cx))?;
@@ -157,9 +170,17 @@ impl UdpSender for Sending {
                     }
                     Fault::Lost | Fault::Unusable => break,
                 },
-                Ok(()) => break,
+                Ok(()) => {
+                    refused = false;
+                    break;
+                }
             }
         }
+        let length = transmit.contents.len();
+        let payloads: u64 = saturating(transmit.segment_size.map_or(1, |each| length.div_ceil(each)));
+        let counts = &self.socket.counts;
+        counts.handed.fetch_add(payloads, Ordering::Relaxed);
+        counts.refused.fetch_add(if refused { payloads } else { 0 }, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
 

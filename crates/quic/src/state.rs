@@ -1,7 +1,7 @@
 //! A session as its application and its tasks see it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -15,12 +15,14 @@ use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48, saturating};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
-use crate::closing::CloseCode;
+use crate::closing::{CloseCode, Violation};
 use crate::frame::{self, Message};
+use crate::socket::SocketCounts;
+use crate::stopped::{Handed, Stopped};
 
-/// Numbers that one datagram may be ahead of the highest: no path loses as many in a row within the
-/// silence that ends a session.
-const FURTHEST: u64 = 1 << 20;
+/// Numbers that one datagram, or the count of the peer's last message, may be ahead of the highest:
+/// no path loses as many in a row within the silence that ends a session.
+pub(crate) const FURTHEST: u64 = 1 << 20;
 
 /// A session that its application and its tasks share.
 #[derive(Debug)]
@@ -31,8 +33,9 @@ pub(crate) struct Shared {
     /// X, R and p, where this end sends the data.
     pub(crate) readings: Arc<Readings>,
     pub(crate) sends: bool,
-    /// Reports of the network that nobody is there.
-    pub(crate) unreachable: Arc<AtomicU64>,
+    pub(crate) socket: Arc<SocketCounts>,
+    /// Free bytes of QUIC's buffer of datagrams when it is empty.
+    buffer: usize,
     /// Something waits to be read, or nothing more will.
     pub(crate) readable: Notify,
     /// The queue has room, or everything has gone.
@@ -61,6 +64,7 @@ pub(crate) struct State {
     pub(crate) late: u64,
     pub(crate) unsent_packets: u64,
     pub(crate) unsent_bytes: u64,
+    pub(crate) stopped: Stopped,
     /// Datagrams that wait to be read.
     pub(crate) received: VecDeque<Received>,
     receive_limit: usize,
@@ -81,8 +85,8 @@ pub(crate) struct State {
     pub(crate) is_drained: bool,
     /// Our own words in Close.
     pub(crate) closing_text: String,
-    /// Close has been asked of the peer.
-    pub(crate) has_asked: bool,
+    /// When this end asked the peer for the end.
+    pub(crate) asked: Option<tokio::time::Instant>,
     /// We have agreed to the peer's Close.
     pub(crate) has_agreed: bool,
     /// The queue is not sent any more.
@@ -98,7 +102,7 @@ impl Shared {
         clock: Clock,
         options: &Options,
         readings: Arc<Readings>,
-        unreachable: Arc<AtomicU64>,
+        socket: Arc<SocketCounts>,
     ) -> Result<Self, ConfigError> {
         let mut settings =
             Settings { clock_grain: ClockGrain::Measured, ..Settings::for_revision(options.revision) };
@@ -114,6 +118,7 @@ impl Shared {
             late: 0,
             unsent_packets: 0,
             unsent_bytes: 0,
+            stopped: Stopped::default(),
             received: VecDeque::new(),
             receive_limit: options.receive_queue,
             received_packets: 0,
@@ -128,7 +133,7 @@ impl Shared {
             peer_close: None,
             is_drained: false,
             closing_text: String::new(),
-            has_asked: false,
+            asked: None,
             has_agreed: false,
             discards: false,
             outbox: VecDeque::from([Message::Hello { greeting: options.greeting.clone() }]),
@@ -137,11 +142,12 @@ impl Shared {
         };
         Ok(Self {
             state: Mutex::new(state),
+            buffer: quic.datagram_send_buffer_space(),
             quic,
             clock,
             readings,
             sends: crate::settings::sends(options),
-            unreachable,
+            socket,
             readable: Notify::new(),
             room: Notify::new(),
             changed: Notify::new(),
@@ -165,6 +171,36 @@ impl Shared {
         self.quic.max_datagram_size().unwrap_or(0).saturating_sub(frame::HEADER)
     }
 
+    /// True if QUIC has sent, or dropped, all datagrams that it has taken.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.quic.datagram_send_buffer_space() >= self.buffer
+    }
+
+    /// Counts the datagrams that QUIC has taken and this end has not sent.
+    pub(crate) fn count_stopped(&self) {
+        // In this order, so that all of `taken` have left the buffer if it is empty afterwards.
+        let taken = self.state().sent_packets;
+        let is_flushed = self.is_flushed();
+        let framed = self.quic.stats().frame_tx.datagram;
+        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        let (refused, handed) = (count(&self.socket.refused), count(&self.socket.handed));
+        let longest = self.quic.path_stats(PathId::ZERO).unwrap_or_default().current_mtu;
+        let mut state = self.state();
+        let is_lost = state.over.as_ref().is_some_and(|(_, closed)| closed.cause != Cause::Agreed);
+        if is_flushed || is_lost {
+            state.stopped.by_quic(taken, framed);
+        }
+        state.stopped.by_system(Handed { framed, handed, refused }, longest.into());
+    }
+
+    /// Counts datagrams that have come and that QUIC dropped because they were not taken out in
+    /// time: `framed` have come, and none waits there.
+    pub(crate) fn overrun(&self, framed: u64) {
+        let mut state = self.state();
+        let taken = state.arrivals() + state.malformed;
+        state.queue_dropped += framed.saturating_sub(taken);
+    }
+
     /// Takes in what has arrived.
     pub(crate) fn arrived(&self, batch: &mut [Bytes]) {
         let now = self.clock.now();
@@ -180,15 +216,23 @@ impl Shared {
 
     /// Takes in a message of the peer. Returns true if datagrams may still be on their way that
     /// were sent before it.
-    pub(crate) fn on_message(&self, message: Message) -> bool {
+    ///
+    /// # Errors
+    /// The rule that the message breaks.
+    pub(crate) fn on_message(&self, message: Message) -> Result<bool, Violation> {
         let mut waits = false;
         {
             let mut state = self.state();
+            if let Message::Close { sent, .. } | Message::Agreed { sent, .. } = message
+                && sent > state.end.saturating_add(FURTHEST)
+            {
+                return Err(Violation::Count);
+            }
             match message {
                 Message::Hello { greeting } => drop(state.greeting.get_or_insert(greeting)),
                 Message::Dropped { datagrams } => state.peer_dropped = state.peer_dropped.max(datagrams),
                 Message::Close { sent, text } => {
-                    if state.has_asked {
+                    if state.asked.is_some() {
                         // Both ends have asked.
                         state.agreed(self.clock.now(), sent, text);
                     } else {
@@ -197,18 +241,27 @@ impl Shared {
                         waits = !state.is_drained;
                     }
                 }
-                Message::Agreed { sent, text } => {
-                    if state.has_asked {
-                        state.agreed(self.clock.now(), sent, text);
-                    }
-                }
+                Message::Agreed { .. } if state.asked.is_none() => return Err(Violation::Unasked),
+                Message::Agreed { sent, text } => state.agreed(self.clock.now(), sent, text),
             }
             if state.over.is_some() {
                 self.quic.close(VarInt::from_u32(CloseCode::Agreed.wire()), CloseCode::Agreed.reason());
             }
         }
         self.wake_all();
-        waits
+        Ok(waits)
+    }
+
+    /// Ends the session of a peer that has broken a rule.
+    pub(crate) fn violated(&self, rule: Violation) {
+        self.end(|state| Closed {
+            by: ClosedBy::OurReset,
+            code: ResetCode::PacketError,
+            cause: Cause::Rule(rule.phrase()),
+            text: None,
+            peer_sent_data_packets: state.peer_sent(),
+        });
+        self.quic.close(VarInt::from_u32(CloseCode::Protocol.wire()), rule.phrase().as_bytes());
     }
 
     /// The application has not answered the peer's Close in time.
@@ -263,7 +316,7 @@ impl State {
 
     /// Returns true if nothing more is taken from the application.
     pub(crate) const fn takes_nothing(&self) -> bool {
-        self.over.is_some() || self.has_asked || self.peer_close.is_some()
+        self.over.is_some() || self.asked.is_some() || self.peer_close.is_some()
     }
 
     /// Returns true if nothing more comes to be read.

@@ -1,15 +1,19 @@
 //! The tasks of a session: what goes, what comes, and the control streams.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use bytes::Bytes;
-use noq::{ConnectionError, RecvStream, SendDatagramError, SendStream, VarInt};
+use noq::{ConnectionError, ReadError, RecvStream, SendDatagramError, SendStream, VarInt};
 use tfrc_dccp::wire::ResetCode;
 use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, overtaken};
 use tfrc_units::{Duration, saturating};
 use tokio::task::JoinHandle;
 
-use crate::closing::{self, CloseCode};
+use crate::closing::{self, CloseCode, Violation};
 use crate::frame::{self, HEADER, Message, Reader};
 use crate::state::Shared;
 
@@ -51,6 +55,7 @@ impl Drop for Tasks {
 
 /// Hands datagrams to QUIC when it takes them, each with its number, and drops what is late.
 async fn send(shared: Arc<Shared>) {
+    let mut refused = 0;
     while let Some((number, datagram, until)) = next(&shared).await {
         let length = datagram.len() - HEADER;
         let taken = tokio::select! {
@@ -78,6 +83,7 @@ async fn send(shared: Arc<Shared>) {
                 Ok(()) => {
                     state.sent_packets = number + 1;
                     state.sent_bytes += saturating::<u64>(length);
+                    state.stopped.took(datagram.len());
                 }
                 Err(SendDatagramError::TooLarge) if state.boundaries == Boundaries::Free => {
                     let room = shared.max_datagram().max(1);
@@ -92,6 +98,10 @@ async fn send(shared: Arc<Shared>) {
                     state.unsent_bytes += saturating::<u64>(length);
                 }
             }
+        }
+        if shared.socket.refused.load(Ordering::Relaxed) > refused {
+            refused = shared.socket.refused.load(Ordering::Relaxed);
+            shared.count_stopped();
         }
         shared.room.notify_waiters();
     }
@@ -149,7 +159,16 @@ async fn discarded(shared: &Shared) {
 async fn receive(shared: Arc<Shared>, silence: Duration) {
     let mut batch = vec![Bytes::new(); BATCH];
     loop {
-        match shared.quic.read_many_datagrams(&mut batch).await {
+        let framed = shared.quic.stats().frame_rx.datagram;
+        let mut reading = pin!(shared.quic.read_many_datagrams(&mut batch));
+        let read = match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
+            Poll::Ready(read) => read,
+            Poll::Pending => {
+                shared.overrun(framed);
+                reading.await
+            }
+        };
+        match read {
             Ok(count) => shared.arrived(batch.get_mut(..count).unwrap_or_default()),
             Err(error) => {
                 lost(&shared, &error, silence);
@@ -186,15 +205,27 @@ pub(crate) fn agreed(text: &str, sent: u64) -> Closed {
 
 /// Writes messages as they are posted. QUIC repeats what is lost.
 async fn write(shared: Arc<Shared>, mut control: SendStream) {
+    let mut stopped = pin!(control.stopped());
     loop {
         let message = shared.state().outbox.pop_front();
-        match message {
-            Some(message) => {
-                if control.write_all(&message.encode()).await.is_err() {
-                    return;
+        let written = async {
+            match message {
+                Some(message) => control.write_all(&message.encode()).await.is_ok(),
+                None => {
+                    shared.posted.notified().await;
+                    true
                 }
             }
-            None => shared.posted.notified().await,
+        };
+        tokio::select! {
+            // The peer takes no more, or the connection is over.
+            stopped = &mut stopped => {
+                if let Ok(Some(_)) = stopped {
+                    shared.violated(Violation::Stream);
+                }
+                return;
+            }
+            true = written => {}
         }
     }
 }
@@ -202,27 +233,27 @@ async fn write(shared: Arc<Shared>, mut control: SendStream) {
 /// Reads the peer's messages.
 async fn read(shared: Arc<Shared>) {
     let Ok(mut control) = shared.quic.accept_uni().await else { return };
-    if messages(&shared, &mut control).await.is_none() {
-        let code = CloseCode::Protocol;
-        shared.end(|state| Closed {
-            by: ClosedBy::OurReset,
-            code: ResetCode::PacketError,
-            cause: Cause::Protocol,
-            text: None,
-            peer_sent_data_packets: state.peer_sent(),
-        });
-        shared.quic.close(VarInt::from_u32(code.wire()), code.reason());
+    if let Err(rule) = messages(&shared, &mut control).await {
+        shared.violated(rule);
     }
 }
 
-/// Reads messages until the stream or the connection ends; `None` for bytes that are none.
-async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> {
+/// Reads messages until the connection ends. Returns the rule that the peer breaks.
+async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Result<(), Violation> {
     let mut reader = Reader::default();
     let mut bytes = [0; 1024];
-    while let Ok(Some(count)) = control.read(&mut bytes).await {
-        reader.push(bytes.get(..count)?);
-        while let Some(message) = reader.read().ok()? {
-            if matches!(message, Message::Close { .. }) && shared.state().peer_close.is_none() {
+    loop {
+        let count = match control.read(&mut bytes).await {
+            Ok(Some(count)) => count,
+            Ok(None) | Err(ReadError::Reset(_)) => return Err(Violation::Stream),
+            Err(_) => return Ok(()),
+        };
+        reader.push(bytes.get(..count).unwrap_or_default());
+        while let Some(message) = reader.read().map_err(|_| Violation::Message)? {
+            let is_first_close =
+                matches!(message, Message::Close { .. }) && shared.state().peer_close.is_none();
+            let waits = shared.on_message(message)?;
+            if is_first_close {
                 let shared = Arc::downgrade(shared);
                 tokio::spawn(async move {
                     tokio::time::sleep(ACCEPT_CLOSE_WITHIN).await;
@@ -231,7 +262,7 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> 
                     }
                 });
             }
-            if shared.on_message(message) {
+            if waits {
                 let wait = overtaken(shared.rtt());
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {
@@ -241,7 +272,6 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Option<()> 
             }
         }
     }
-    Some(())
 }
 
 /// Ends a connection that brings no data, and tells the sender of datagrams dropped here.

@@ -1,11 +1,11 @@
 //! Strangers, and many connections.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
 use tfrc_net::options::DataFrom;
 use tfrc_net::{Cause, Options};
-use tfrc_quic::{RefusalReason, connect_any};
+use tfrc_quic::{Endpoint, RefusalReason, connect_any};
 use tfrc_units::Duration;
 
 use crate::support::{Pair, key, listen, receiver, sender};
@@ -85,6 +85,43 @@ async fn noise_disturbs_nothing() {
     drop((sender_end, receiver_end));
     let connected = connect_any(&[at], &sender(), &key(), there.fingerprint()).await;
     assert!(connected.is_ok());
+}
+
+/// The token in the stateless reset that answers a packet with this connection ID: its last 16 bytes
+/// (RFC 9000 §10.3). A reset of short before stops an answer, so the packet is repeated.
+async fn token(of: SocketAddr, id: [u8; 8]) -> [u8; 16] {
+    let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+    let packet = [&[0x41][..], &id, &[7; 60]].concat();
+    let mut answer = [0; 2000];
+    loop {
+        socket.send_to(&packet, of).await.expect("sent");
+        let answered = tokio::time::timeout(Duration::from_millis(50).into(), socket.recv(&mut answer));
+        if let Ok(length) = answered.await {
+            let answer = &answer[..length.expect("a datagram")];
+            return *answer.last_chunk().expect("longer");
+        }
+    }
+}
+
+/// Two ends with one key, at one address, one after the other: what one of them says of a
+/// connection ID ends no session of the other.
+#[tokio::test]
+async fn a_copy_of_the_key_gives_no_token_of_a_reset_away() {
+    let there = key();
+    let first = listen(&receiver(1), &there, &[]);
+    let (at, id) = (first.local_addr(), [5; 8]);
+    let known = token(at, id).await;
+    assert_eq!(token(at, id).await, known, "it is the token of that connection ID");
+    first.shut_down().await.expect("no error");
+    // The port is free once the endpoint's task has ended.
+    let second = loop {
+        match Endpoint::bind(at, &receiver(1), &there, &[]) {
+            Ok(second) => break second,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    assert_eq!(second.local_addr(), at);
+    assert_ne!(token(at, id).await, known);
 }
 
 /// Kilobytes of memory that this process has in use.

@@ -113,6 +113,7 @@ pub(crate) fn why(closed: &Closed) -> String {
         Cause::PeerAbsent => "nobody listens there: the network reports the port unreachable".to_owned(),
         Cause::PeerReset => reset(closed.code.wire(), closed.text.as_deref()),
         Cause::Protocol => format!("the peer broke a rule of the protocol: {}", rule(closed.code.wire())),
+        Cause::Rule(rule) => format!("the peer broke a rule of the protocol: {rule}"),
         Cause::Replaced => {
             "the peer had fallen silent, and a new connection from its address took its place".to_owned()
         }

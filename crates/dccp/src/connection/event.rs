@@ -116,8 +116,10 @@ pub enum Cause {
     PeerAbsent,
     /// The peer's Reset ended it; its code and text say more.
     PeerReset,
-    /// The peer broke a rule of the protocol.
+    /// The peer broke a rule of the protocol; the code of our Reset says which.
     Protocol,
+    /// The peer broke a rule of another protocol than DCCP; a phrase says which.
+    Rule(&'static str),
     /// Nothing valid came from the peer.
     Silence(Duration),
     /// A new client from the same IP address took the place; this connection had left two Syncs

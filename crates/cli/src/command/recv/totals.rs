@@ -162,9 +162,10 @@ impl Counts {
     }
 }
 
-/// Adds to a count, which stays at its greatest value.
+/// Adds up to the largest number: peers may claim any count, and a total that wraps around would
+/// look like a restart.
 fn add(count: &AtomicU64, more: u64) {
-    let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(more)));
+    count.update(Ordering::Relaxed, Ordering::Relaxed, |count| count.saturating_add(more));
 }
 
 #[cfg(test)]
@@ -196,6 +197,25 @@ mod tests {
         assert_eq!((counts.datagrams, counts.bytes, not_written(counts)), (5, 500, [2, 0, 1]));
         let open: Vec<String> = totals.gauges().into_values().map(|one| one.peer).collect();
         assert_eq!(open, ["peer 1"]);
+    }
+
+    /// Two peers that claim to have lost 2^64 - 1 datagrams, and an honest one.
+    #[test]
+    fn sums_of_impossible_counts_do_not_wrap() {
+        let totals = Totals::default();
+        let mut before = 0;
+        for lost in [u64::MAX, 5, u64::MAX] {
+            let number = totals.accept();
+            totals.begin(number, "peer".to_owned());
+            totals.end(
+                number,
+                Outcome::Complete,
+                &Summary { lost_packets: Some(lost), ..Summary::default() },
+            );
+            assert!(totals.counts().lost >= before);
+            before = totals.counts().lost;
+        }
+        assert_eq!(before, u64::MAX);
     }
 
     /// Counters never go back, and the end adds the rest.
