@@ -25,7 +25,8 @@ use crate::{Fingerprint, Key};
 
 /// Connection Attempt Delay (RFC 8305 §5, §8).
 const DELAY: Duration = Duration::from_millis(250);
-/// Time between two rounds of attempts while a peer is waited for.
+/// Time between two rounds of attempts while a peer is waited for, and before a handshake is begun
+/// again that has lost its place.
 const AGAIN: Duration = Duration::from_millis(250);
 /// The longest attempt; on a path that loses one packet in five one of some hundred takes 20 s.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -182,7 +183,7 @@ async fn attempt(
             Ok(Err(error)) => return Err(error),
             Err(_) => return Err(last),
         }
-        sleep(LOOK).await;
+        sleep(AGAIN).await;
     }
 }
 

@@ -383,9 +383,13 @@ impl Server {
             let _ = incoming.retry();
             return;
         }
-        let (server, attempt) = (Arc::clone(self), Attempt(Some(incoming)));
+        let now = tokio::time::Instant::now();
+        if !state.handshakes.make_room(source, now) {
+            // It tries again.
+            return incoming.ignore();
+        }
+        let (server, attempt, until) = (Arc::clone(self), Attempt(Some(incoming)), now + HANDSHAKE);
         let task = tokio::spawn(async move {
-            let until = tokio::time::Instant::now() + HANDSHAKE;
             let secure = tokio::time::timeout_at(until, server.secure(attempt)).await;
             server.state().handshakes.end(tokio::task::id());
             let Ok(Some((quic, readings))) = secure else { return };
@@ -396,7 +400,7 @@ impl Server {
             }
         });
         // The task waits for the state, so that it cannot end before it is known.
-        state.handshakes.begin(source, task.abort_handle());
+        state.handshakes.begin(source, now, task.abort_handle());
     }
 
     /// The handshake of QUIC and TLS, at whose end the client's key is known.

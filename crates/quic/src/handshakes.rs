@@ -5,12 +5,16 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use tokio::task::{AbortHandle, Id};
+use tokio::time::{Duration, Instant};
 
 /// Handshakes at once, at most; each takes some 30 kB.
 const MOST: usize = 256;
-/// Handshakes at once of one source. A stranger who begins 600 a second leaves each of them
-/// 107 ms, which is enough for an honest end behind the same translator on a path of 50 ms.
+/// Handshakes at once of one source.
 pub(crate) const MOST_OF_SOURCE: usize = 64;
+/// The time for which a handshake keeps its place against others of its source: enough for a path of
+/// 200 ms. Without it, a crowd of honest ends at one address would end each other's handshakes. With
+/// it, one in five attempts finds a place while a stranger at that address begins 600 a second.
+const YOUNG: Duration = Duration::from_millis(500);
 /// Handshakes at once from which on a client must first prove its address (RFC 9000 §8.1.2). Less
 /// than the share of a source: forged addresses take no share from its owner.
 const UNDER_PRESSURE: usize = 32;
@@ -23,6 +27,7 @@ pub(crate) struct Handshakes(VecDeque<Handshake>);
 struct Handshake {
     /// An IPv4 address or IPv6 /64.
     source: IpAddr,
+    since: Instant,
     task: AbortHandle,
 }
 
@@ -32,11 +37,18 @@ impl Handshakes {
         self.0.len() >= UNDER_PRESSURE
     }
 
-    /// Adds a handshake. The oldest of this source ends if the source has its share; if all places
-    /// are taken, the oldest of the source that has most of them.
-    pub(crate) fn begin(&mut self, source: IpAddr, task: AbortHandle) {
+    /// Makes room for a handshake of this source. If the source has its share, the oldest of its
+    /// handshakes ends, unless it is young: false then. If all places are taken, the oldest of the
+    /// source that has most of them ends.
+    #[must_use]
+    pub(crate) fn make_room(&mut self, source: IpAddr, now: Instant) -> bool {
         let displaced = if self.of(source) >= MOST_OF_SOURCE {
-            self.oldest(source)
+            let oldest = self.oldest(source);
+            let since = oldest.and_then(|at| self.0.get(at)).map(|handshake| handshake.since);
+            if since.is_some_and(|since| now.saturating_duration_since(since) < YOUNG) {
+                return false;
+            }
+            oldest
         } else if self.0.len() >= MOST {
             self.largest().and_then(|source| self.oldest(source))
         } else {
@@ -45,7 +57,12 @@ impl Handshakes {
         if let Some(handshake) = displaced.and_then(|at| self.0.remove(at)) {
             handshake.task.abort();
         }
-        self.0.push_back(Handshake { source, task });
+        true
+    }
+
+    /// Adds a handshake for which there is room.
+    pub(crate) fn begin(&mut self, source: IpAddr, since: Instant, task: AbortHandle) {
+        self.0.push_back(Handshake { source, since, task });
     }
 
     /// The handshake of this task is complete, or has failed.
@@ -93,11 +110,29 @@ mod tests {
         Ipv4Addr::from_bits(n).into()
     }
 
-    /// A handshake that never goes on.
-    fn begin(handshakes: &mut Handshakes, source: IpAddr) -> JoinHandle<()> {
-        let task = tokio::spawn(std::future::pending());
-        handshakes.begin(source, task.abort_handle());
-        task
+    /// Handshakes that never go on, with the clock that they are begun by.
+    struct Trial {
+        handshakes: Handshakes,
+        now: Instant,
+    }
+
+    impl Trial {
+        fn new() -> Self {
+            Self { handshakes: Handshakes::default(), now: Instant::now() }
+        }
+
+        /// Begins a handshake; `None` if there is no room.
+        fn begin(&mut self, source: IpAddr) -> Option<JoinHandle<()>> {
+            self.handshakes.make_room(source, self.now).then(|| {
+                let task = tokio::spawn(std::future::pending());
+                self.handshakes.begin(source, self.now, task.abort_handle());
+                task
+            })
+        }
+
+        fn begin_all(&mut self, sources: impl IntoIterator<Item = u32>) -> Vec<JoinHandle<()>> {
+            sources.into_iter().map(|n| self.begin(source(n)).expect("room")).collect()
+        }
     }
 
     /// Those that go on.
@@ -109,45 +144,39 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_source_has_its_share_and_its_oldest_makes_room() {
-        let mut handshakes = Handshakes::default();
-        let honest = begin(&mut handshakes, source(1));
-        let mut tasks: Vec<_> = (0..MOST_OF_SOURCE).map(|_| begin(&mut handshakes, source(2))).collect();
-        assert_eq!(left(&tasks).await.len(), MOST_OF_SOURCE, "a whole share");
-        for _ in 0..10 {
-            tasks.push(begin(&mut handshakes, source(2)));
-        }
+    async fn a_source_has_its_share_and_its_oldest_makes_room_once_it_is_not_young() {
+        let mut trial = Trial::new();
+        let honest = trial.begin_all([1]);
+        let mut tasks = trial.begin_all([2; MOST_OF_SOURCE]);
+        assert!(trial.begin(source(2)).is_none(), "all of them are young");
+        assert!(trial.begin(source(3)).is_some(), "the share of another one");
+        trial.now += YOUNG;
+        tasks.extend(trial.begin_all([2; 10]));
         assert_eq!(left(&tasks).await, (10..MOST_OF_SOURCE + 10).collect::<Vec<_>>());
-        assert!(!honest.is_finished());
+        assert_eq!(left(&honest).await, [0]);
     }
 
     #[tokio::test]
     async fn the_source_with_most_makes_room_when_all_places_are_taken() {
-        let mut handshakes = Handshakes::default();
-        let honest = begin(&mut handshakes, source(1));
-        let mut tasks = Vec::new();
-        for n in 0..MOST {
-            tasks.push(begin(&mut handshakes, source(2 + u32::try_from(n % 5).expect("small"))));
-        }
-        assert_eq!(left(&tasks).await.len(), MOST - 1);
-        assert!(!honest.is_finished() && tasks[0].is_finished(), "the oldest of a large one");
+        let mut trial = Trial::new();
+        let honest = trial.begin_all([1]);
+        let tasks = trial.begin_all((0..).take(MOST).map(|n| 2 + n % 5));
+        assert_eq!(left(&tasks).await, (1..MOST).collect::<Vec<_>>(), "the oldest of a large one");
+        assert_eq!(left(&honest).await, [0]);
         // Each has one: then it is the oldest of all.
-        let mut handshakes = Handshakes::default();
-        let tasks: Vec<_> =
-            (0..=MOST).map(|n| begin(&mut handshakes, source(u32::try_from(n).expect("small")))).collect();
+        let mut trial = Trial::new();
+        let tasks = trial.begin_all((0..).take(MOST + 1));
         assert_eq!(left(&tasks).await, (1..=MOST).collect::<Vec<_>>());
     }
 
     #[tokio::test]
     async fn what_has_ended_takes_no_place() {
-        let mut handshakes = Handshakes::default();
-        let first: Vec<_> = (0..MOST_OF_SOURCE).map(|_| begin(&mut handshakes, source(1))).collect();
-        assert!(handshakes.are_many());
-        first.iter().for_each(|task| handshakes.end(task.id()));
-        assert!(!handshakes.are_many());
-        for _ in 0..MOST_OF_SOURCE {
-            begin(&mut handshakes, source(1));
-        }
+        let mut trial = Trial::new();
+        let first = trial.begin_all([1; MOST_OF_SOURCE]);
+        assert!(trial.handshakes.are_many());
+        first.iter().for_each(|task| trial.handshakes.end(task.id()));
+        assert!(!trial.handshakes.are_many());
+        trial.begin_all([1; MOST_OF_SOURCE]);
         assert_eq!(left(&first).await.len(), MOST_OF_SOURCE, "a handshake that is complete goes on");
     }
 }
