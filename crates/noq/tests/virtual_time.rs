@@ -1,10 +1,6 @@
 //! The controller in connections of noq over a path in virtual time.
 
-#![allow(
-    clippy::disallowed_macros,
-    clippy::disallowed_methods,
-    reason = "QUIC needs a time to begin with, and a test prints its table"
-)]
+#![expect(clippy::disallowed_macros, reason = "a test prints its table")]
 
 use std::time::Instant;
 
