@@ -11,6 +11,7 @@ use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt, Target};
 /// Arguments of `tfrc recv`: accepts DCCP over UDP (RFC 6773) and receives what is sent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct RecvArgs {
     /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
     /// of this host

@@ -70,9 +70,9 @@ fn both() -> [bool; 2] {
 fn ended(finished: &Finished, status: i32, words: &[&str]) -> Summary {
     let last = finished.stderr.lines().rev().find(|line| !line.starts_with("error")).unwrap_or_default();
     assert_eq!(finished.status.code(), Some(status), "{}", finished.stderr);
-    words.iter().for_each(|word| {
-        assert!(last.contains(word), "no {word:?} in the last line of\n{}", finished.stderr)
-    });
+    for word in words {
+        assert!(last.contains(word), "no {word:?} in the last line of\n{}", finished.stderr);
+    }
     finished.json()
 }
 
