@@ -231,8 +231,8 @@ async fn handshake(
     }
 }
 
-/// True for the end of a handshake whose place another one has taken. The peer gives no reason: none
-/// would be sealed (RFC 9000 §10.2.3).
+/// True for the end of a handshake whose place another one has taken. The peer gives no reason:
+/// none would be sealed (RFC 9000 §10.2.3).
 fn is_displaced(error: &ConnectionError) -> bool {
     match error {
         ConnectionError::ConnectionClosed(close) => close.error_code == TransportErrorCode::APPLICATION_ERROR,

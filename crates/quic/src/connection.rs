@@ -327,10 +327,9 @@ impl Connection {
         self.over().await
     }
 
-    /// Asks the peer for the end, with a text of at most 200 bytes, or agrees to the end that it has
-    /// asked for, and waits for it. Data that
-    /// comes meanwhile can still be read; what waits to be sent is discarded. Returns how the
-    /// connection ended.
+    /// Asks the peer for the end, with a text of at most 200 bytes, or agrees to the end that it
+    /// has asked for, and waits for it. Data that comes meanwhile can still be read; what waits to
+    /// be sent is discarded. Returns how the connection ended.
     pub async fn request_close(&self, text: &str) -> Option<Closed> {
         if self.is_asked_to_close() {
             return self.accept_close(text).await;

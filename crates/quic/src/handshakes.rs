@@ -1,5 +1,5 @@
-//! Handshakes under way. They begin before a key is known, so each source has a share of the places,
-//! and the oldest handshake makes room for a new one.
+//! Handshakes under way. They begin before a key is known, so each source has a share of the
+//! places, and the oldest handshake makes room for a new one.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -11,9 +11,10 @@ use tokio::time::{Duration, Instant};
 const MOST: usize = 256;
 /// Handshakes at once of one source.
 pub(crate) const MOST_OF_SOURCE: usize = 64;
-/// The time for which a handshake keeps its place against others of its source: enough for a path of
-/// 200 ms. Without it, a crowd of honest ends at one address would end each other's handshakes. With
-/// it, one in five attempts finds a place while a stranger at that address begins 600 a second.
+/// The time for which a handshake keeps its place against others of its source: enough for a path
+/// of 200 ms. Without it, a crowd of honest ends at one address would end each other's handshakes.
+/// With it, one in five attempts finds a place while a stranger at that address begins 600 a
+/// second.
 const YOUNG: Duration = Duration::from_millis(500);
 /// Handshakes at once from which on a client must first prove its address (RFC 9000 §8.1.2). Less
 /// than the share of a source: forged addresses take no share from its owner.

@@ -1,5 +1,5 @@
-//! A UDP socket for QUIC that counts the network's reports that nobody is there, and the packets that
-//! the system refuses.
+//! A UDP socket for QUIC that counts the network's reports that nobody is there, and the packets
+//! that the system refuses.
 
 use std::fmt;
 use std::future::Future;

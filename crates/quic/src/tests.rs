@@ -185,8 +185,8 @@ async fn a_close_without_an_answer_is_given_up() {
     assert!(heard.contains("not answered"), "{heard}");
 }
 
-/// More datagrams than QUIC keeps come while this program takes none out: those that QUIC drops have
-/// arrived, and are not lost on the way.
+/// More datagrams than QUIC keeps come while this program takes none out: those that QUIC drops
+/// have arrived, and are not lost on the way.
 #[expect(clippy::await_holding_lock, reason = "it holds the task that takes datagrams out")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn datagrams_that_nobody_takes_in_time_are_dropped_here() {
@@ -250,8 +250,8 @@ impl AsyncUdpSocket for Deaf {
     }
 }
 
-/// Strangers at this address, each of whom begins a handshake, and another one whenever it ends, for
-/// as long as the tasks exist.
+/// Strangers at this address, each of whom begins a handshake, and another one whenever it ends,
+/// for as long as the tasks exist.
 fn besiege(at: [u8; 4], to: SocketAddr, there: &Key, strangers: usize) -> JoinSet<()> {
     let socket = Deaf(Watched::bind((at, 0).into()).expect("a port"));
     let (settings, runtime) = (noq::EndpointConfig::default(), Arc::new(TokioRuntime));

@@ -87,8 +87,8 @@ async fn noise_disturbs_nothing() {
     assert!(connected.is_ok());
 }
 
-/// The token in the stateless reset that answers a packet with this connection ID: its last 16 bytes
-/// (RFC 9000 §10.3). A reset of short before stops an answer, so the packet is repeated.
+/// The token in the stateless reset that answers a packet with this connection ID: its last 16
+/// bytes (RFC 9000 §10.3). A reset of short before stops an answer, so the packet is repeated.
 async fn token(of: SocketAddr, id: [u8; 8]) -> [u8; 16] {
     let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     let packet = [&[0x41][..], &id, &[7; 60]].concat();

@@ -248,7 +248,7 @@ fn number_of(written: &str, decimal: Option<char>) -> Option<f64> {
     comma.map_or_else(|| written.parse().ok(), |comma| written.replace(comma, ".").parse().ok())
 }
 
-/// What a time may be.
+/// The forms of a time.
 const TIME: &str = "a number, a date with a time of day (year-month-day, or as `date` prints it), or a time of day; \
                     a zone as +0100, UTC or a name of North America (RFC 822) or Europe";
 /// Seconds of three thousand years: what is later is no time in seconds since 1970.
@@ -432,7 +432,8 @@ mod tests {
             assert_eq!(log(text, time, value), wanted, "{text}");
         }
         for text in [
-            // A country's own time, before UTC; summer time begins; half of a day; a drive of Starlink's.
+            // A country's own time, before UTC; summer time begins; half of a day; a drive of
+            // Starlink's.
             "t,k\nFri Dec 31 23:59:59 -03 2021,72\nSat Jan  1 00:00:00 -03 2022,0\nSat Jan  1 03:00:02 +0000 2022,51\n",
             "t,k\nSun Mar 28 01:59:59 CET 2021,72\nSun Mar 28 03:00:00 CEST 2021,0\nSun Mar 28 03:00:02 CEST 2021,51\n",
             "t,k\n2023-04-05 11:59:59 AM,72\n2023-04-05 12:00:00 PM,0\n2023-04-05 12:00:02 PM,51\n",

@@ -1,5 +1,5 @@
-//! `cargo xtask format`: sources are formatted in every workspace under version control, also in those
-//! that no check builds. A module that is named and not there is found by it.
+//! `cargo xtask format`: sources are formatted in every workspace under version control, also in
+//! those that no check builds. A module that is named and not there is found by it.
 
 use crate::python::run;
 use crate::{Outcome, cargo, files, root};
