@@ -121,7 +121,8 @@ pub(crate) struct StarvationMeter {
 }
 
 /// Time between two looks at the counters of a thread. It is near [`LATE`], so that short waits do
-/// not add up to what looks like a long one: those of 0.2 ms must make up 40 % of the time for that.
+/// not add up to what looks like a long one: those of 0.2 ms must make up 40 % of the time for
+/// that.
 const EVERY: Duration = Duration::from_millis(5);
 
 /// Time between two looks for new threads: one that ends before is not seen.

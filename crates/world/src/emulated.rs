@@ -158,8 +158,8 @@ pub struct FidelityLimits {
 
 impl FidelityLimits {
     /// The limits of every emulated run: rates within 1 %, delays within 0.5 ms in the median and
-    /// 2 ms in the 99th percentile, no packet lost by the emulator, sources within 0.1 s, and 2 % of
-    /// the processors' time stolen.
+    /// 2 ms in the 99th percentile, no packet lost by the emulator, sources within 0.1 s, and 2 %
+    /// of the processors' time stolen.
     ///
     /// A thread or program at a node is starved if it waited for a processor for more than 5 % of
     /// the time and the waiting delayed: more than 1 % of the packets that came at any time would
