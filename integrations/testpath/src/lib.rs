@@ -3,6 +3,7 @@
 //! features `noq` and `quinn` have ends that are connections of these transports.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::duplicate_mod, reason = "noq and quinn have types of the same names")]
 
 #[cfg(feature = "noq")]
 pub mod noq;
