@@ -231,11 +231,15 @@ async fn handshake(
     }
 }
 
-/// True for the end of a handshake whose place another one has taken. The peer gives no reason:
-/// none would be sealed (RFC 9000 §10.2.3).
+/// True for the end of a handshake that has found no place, or whose place another one has taken.
+/// The peer gives no reason: none would be sealed (RFC 9000 §10.2.3).
 fn is_displaced(error: &ConnectionError) -> bool {
     match error {
-        ConnectionError::ConnectionClosed(close) => close.error_code == TransportErrorCode::APPLICATION_ERROR,
+        ConnectionError::ConnectionClosed(close) => {
+            // The token of a Retry is too old when a place has been waited for.
+            let code = close.error_code;
+            code == TransportErrorCode::APPLICATION_ERROR || code == TransportErrorCode::INVALID_TOKEN
+        }
         ConnectionError::ApplicationClosed(close) => {
             close.error_code == VarInt::from_u32(CloseCode::Agreed.wire())
         }

@@ -205,7 +205,7 @@ impl Connection {
             0 => 1.0,
             mtu => (max_datagram as f64 / f64::from(mtu)).min(1.0),
         };
-        let state = shared.state();
+        let mut state = shared.state();
         let mut status = Status::default();
         status.at = state.over.as_ref().map_or_else(|| shared.clock.now(), |(at, _)| *at);
         status.max_datagram = max_datagram;
@@ -228,7 +228,8 @@ impl Connection {
         status.peer_sent_packets = state.peer_sent();
         status.queued = state.queue.len() + usize::from(state.in_hand);
         status.late_dropped = state.late;
-        let (stopped, stopped_bytes) = state.stopped.of(state.sent_packets, state.sent_bytes);
+        let (packets, bytes) = (state.sent_packets, state.sent_bytes);
+        let (stopped, stopped_bytes) = state.stopped.of(packets, bytes);
         status.unsent_packets = state.unsent_packets + stopped;
         status.unsent_bytes = state.unsent_bytes + stopped_bytes;
         let stats = &mut status.stats;

@@ -16,6 +16,8 @@ pub(crate) struct Stopped {
     /// Bytes of the shortest datagram so far, with its header.
     shortest: Option<usize>,
     before: Handed,
+    /// Datagrams and bytes that were called sent. These counts never decrease.
+    called_sent: (u64, u64),
 }
 
 /// Counts of a connection and its socket so far.
@@ -54,11 +56,14 @@ impl Stopped {
     }
 
     /// The number of stopped ones among `packets` datagrams with `bytes` bytes, and their share of
-    /// the bytes.
-    pub(crate) fn of(&self, packets: u64, bytes: u64) -> (u64, u64) {
-        let stopped = (self.dropped + self.refused).min(packets);
+    /// the bytes. Those that were called sent before count later, with the next that are sent.
+    pub(crate) fn of(&mut self, packets: u64, bytes: u64) -> (u64, u64) {
+        let (sent, sent_bytes) = self.called_sent;
+        let stopped = (self.dropped + self.refused).min(packets.saturating_sub(sent));
         let share = u128::from(bytes) * u128::from(stopped) / u128::from(packets.max(1));
-        (stopped, saturating(share))
+        let share = saturating::<u64>(share).min(bytes.saturating_sub(sent_bytes));
+        self.called_sent = (packets - stopped, bytes - share);
+        (stopped, share)
     }
 }
 
@@ -106,6 +111,16 @@ mod tests {
         // More has gone meanwhile than is known here.
         stopped.by_quic(12, 14);
         assert_eq!(stopped.of(14, 70), (2, 10));
+    }
+
+    #[test]
+    fn what_was_called_sent_stays_so() {
+        let mut stopped = Stopped::default();
         assert_eq!(stopped.of(0, 0), (0, 0));
+        assert_eq!(stopped.of(10, 100), (0, 0));
+        stopped.by_quic(10, 7);
+        let sent: Vec<u64> =
+            [10, 11, 12, 13, 14].map(|packets| packets - stopped.of(packets, 10 * packets).0).into();
+        assert_eq!(sent, [10, 10, 10, 10, 11]);
     }
 }
