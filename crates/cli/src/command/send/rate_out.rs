@@ -287,7 +287,7 @@ mod tests {
         reader.read_exact(&mut line).expect("a line");
         assert_eq!(&line, b"1000000\n");
         drop(reader);
-        // A child that another test has just forked holds the reader too, until it runs its program.
+        // A child that another test has just forked holds the reader too until it runs its program.
         let mut told =
             (1..1_000_000).filter_map(|n| out.tell(&status(100 * n, if n % 2 == 0 { 1e6 } else { 2e6 })));
         assert!(told.next().is_some_and(|note| note.contains("descriptor")));
