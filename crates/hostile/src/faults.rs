@@ -70,12 +70,12 @@ fn signal(bench: &Bench, directory: &Path, whom: Whom, signal: Signal) -> Result
     Ok(match whom {
         Whom::Sender => {
             session.sender.signal(signal);
-            // A killed sender leaves silence; any other signal ends the session properly: the user
-            // wished it.
+            // A killed sender leaves silence; any other signal ends the session properly, and the
+            // file is not whole.
             let (bars, within): (Bars<'_>, _) = if signal == Signal::KILL {
                 (Bars { sender: &[], receiver: &[1], kept: Kept::Part }, SILENCE)
             } else {
-                (Bars { sender: &[0], receiver: &[0], kept: Kept::AsStatus }, SILENCE)
+                (Bars { sender: &[1], receiver: &[1], kept: Kept::Part }, SILENCE)
             };
             session.judge(&format!("{name} to the sender"), PROMPT, within, &bars)
         }
@@ -109,7 +109,7 @@ fn ctrl_c_twice(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     session.sender.signal(Signal::INT);
     thread::sleep(Duration::from_millis(100));
     session.sender.signal(Signal::INT);
-    let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
+    let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatus };
     let mut row =
         session.judge("SIGINT twice, 0.1 s apart, to the sender; RTT 0.4 s", PROMPT, SILENCE, &bars);
     let summary: serde_json::Value = serde_json::from_str(&session.sender.output()).unwrap_or_default();
@@ -240,7 +240,7 @@ fn slow_reader(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
 /// Nothing passes for some seconds.
 fn blackout(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let time = bench.form.choose(10, 3);
-    let plan = TransferPlan { bytes: 1_500_000, cap: "1M", send: &[], ..TransferPlan::USUAL };
+    let plan = TransferPlan { bytes: 1_500_000, cap: "1M", send: &["--lossy"], ..TransferPlan::USUAL };
     let mut session = Session::start(bench, directory, &plan, Some("rate = \"4Mbit/s\"\ndelay = \"10ms\""))?;
     thread::sleep(MIDDLE);
     if let Some(link) = &session.link {
@@ -248,7 +248,7 @@ fn blackout(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         thread::sleep(Duration::from_secs(time));
         link.signal(Signal::CONT);
     }
-    let bars = Bars { sender: &[0], receiver: &[0], kept: Kept::AsStatusWithLosses };
+    let bars = Bars { sender: &[0], receiver: &[0], kept: Kept::AsStatus };
     let what = format!("the network stands still for {time} s");
     Ok(session.judge(&what, SILENCE, PROMPT, &bars))
 }
@@ -270,7 +270,7 @@ fn one_kbit(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let keys = "rate = \"4Mbit/s\"\ndelay = \"10ms\"\nqueue = \"10p\"\nchanges = [{ at = \"3s\", rate = \"1kbit/s\" }]";
     let plan = TransferPlan { send: &["-t", "16s"], ..SLOW };
     let mut session = Session::start(bench, directory, &plan, Some(keys))?;
-    let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
+    let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatus };
     let most = Duration::from_secs(16) + PROMPT;
     let what = "4 Mbit/s, 1 kbit/s after 3 s; `send -t 16s`";
     let sender = session.sender.end(SILENCE);
@@ -306,7 +306,7 @@ fn lossy(bench: &Bench, directory: &Path, stop: StopReason) -> Result<CaseRow, S
     let waited = begin.elapsed().saturating_sub(Duration::from_secs(8));
     let receiver = session.receiver.end(SILENCE);
     // Every answer to Close may be lost until the sender gives up, so that both statuses are right.
-    let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatusWithLosses };
+    let bars = Bars { sender: &[0, 1], receiver: &[0, 1], kept: Kept::AsStatus };
     let what = match stop {
         StopReason::CtrlC => "30 % loss both ways, RTT 0.1 s; SIGINT after 8 s",
         StopReason::Time => "30 % loss both ways, RTT 0.1 s; `send -t 8s`",

@@ -261,7 +261,7 @@ fn changed_bytes(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
         }
         deeds.send(way, bytes);
     })?;
-    let plan = TransferPlan { bytes: 1_000_000, ..TransferPlan::USUAL };
+    let plan = TransferPlan { bytes: 1_000_000, send: &["--lossy"], ..TransferPlan::USUAL };
     let file = honest::input(directory, plan.bytes)?;
     let end = honest::send(bench, directory, &path.entrance, &file, &plan)?.end(SOON * 4);
     let received = receiver.program.end(SOON);

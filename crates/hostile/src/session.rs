@@ -32,10 +32,8 @@ pub(crate) struct Session {
 pub(crate) enum Kept {
     /// Any ending is accepted.
     Anything,
-    /// FILE after exit 0, FILE.part after any other; its content is the beginning of the source.
+    /// FILE after exit 0, FILE.part after any other: only the names are checked.
     AsStatus,
-    /// [`Kept::AsStatus`] where the network loses some: only the names are checked.
-    AsStatusWithLosses,
     /// FILE.part, the beginning of the source.
     Part,
     /// FILE, equal to the source.
@@ -161,7 +159,7 @@ impl Session {
             Kept::Anything => return row,
             Kept::Whole => true,
             Kept::Part => false,
-            Kept::AsStatus | Kept::AsStatusWithLosses => receiver.is(0),
+            Kept::AsStatus => receiver.is(0),
         };
         row.bar(whole == wanted && partial != wanted, if wanted { "FILE alone" } else { "FILE.part alone" });
         let left = if whole { &self.file } else { &part };
@@ -169,7 +167,7 @@ impl Session {
             (fs::read(&self.source).unwrap_or_default(), fs::read(left).unwrap_or_default());
         match bars.kept {
             Kept::Whole => row.bar(content == source, "FILE equal to the source"),
-            Kept::AsStatusWithLosses => {}
+            Kept::AsStatus => {}
             _ => row.bar(source.starts_with(&content), "what is there is the beginning of the source"),
         }
         let length = saturating::<u64>(content.len());

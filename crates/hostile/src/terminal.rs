@@ -129,7 +129,7 @@ fn gone(bench: &Bench, directory: &Path, hang_up: HangUp) -> Result<CaseRow, Str
     for (name, live) in [("send", [].as_slice()), ("send --tui", &["--tui"])] {
         let receiver = Listening::start(bench, &folder(&format!("to {name}"))?, "127.0.0.1", &[])?;
         let arguments = [&["send", &receiver.address, "-f", &file, "-b", "2M"], &FILES[..], live].concat();
-        shown.push(show(bench, directory, hang_up, name, (&arguments, 0, BOTH))?);
+        shown.push(show(bench, directory, hang_up, name, (&arguments, 1, BOTH))?);
         receivers.push((name, receiver));
     }
     let sim = ["sim", "halving", "--set", "duration=1000000s"];
@@ -184,11 +184,11 @@ fn gone(bench: &Bench, directory: &Path, hang_up: HangUp) -> Result<CaseRow, Str
     let source = fs::read(directory.join("in")).map_err(|error| error.to_string())?;
     for (name, mut receiver) in receivers {
         let end = receiver.program.end(SOON);
-        let bytes = fs::read(&receiver.file).unwrap_or_default();
+        let bytes = fs::read(receiver.file.with_extension("part")).unwrap_or_default();
         row.saw(format!("receiver of {name} {}, {} bytes", end.how, bytes.len()));
-        // The sender's user wanted the end: the session is closed, and FILE is what was sent until
-        // then.
-        row.bar(end.is(0), format!("receiver of {name}: exit 0"));
+        // The sender's user wanted the end: the session is closed, and FILE.part is what was sent
+        // until then.
+        row.bar(end.is(1) && !receiver.file.exists(), format!("receiver of {name}: exit 1"));
         row.bar(
             bytes.len() > 300_000 && source.starts_with(&bytes),
             format!("receiver of {name}: its bytes"),

@@ -1,6 +1,6 @@
-//! Words between two `tfrc`: the part of each, in its first packet, and in the Close of a sender
-//! that it has sent a file of so many bytes, has not sent all that it meant to, or meant to send
-//! nothing. Other peers know no such words, and need none.
+//! Words between two `tfrc`: the part of each, in its first packet, and the Close of a sender: the
+//! length of the file that it has sent, that it has not sent all that it meant to, or that it meant
+//! to send nothing. Other peers know no such words, and need none.
 
 use std::fmt;
 

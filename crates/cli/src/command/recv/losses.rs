@@ -20,8 +20,8 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// The datagrams that are lost for good, when up to now so many places were given up, for
-    /// `filled` of which something came all the same, or was dropped here.
+    /// The number of datagrams that are lost for good. `given_up` places were given up until now;
+    /// for `filled` of them something came all the same, or was dropped here.
     pub(super) fn see(&mut self, now: Instant, given_up: u64, filled: u64) -> u64 {
         self.given_up.push_back((now, given_up));
         while let Some((at, count)) = self.given_up.front().copied()

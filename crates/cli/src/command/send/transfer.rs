@@ -233,7 +233,7 @@ impl Transfer<'_> {
         }
     }
 
-    /// The word for the receiver about what it has got, when so many datagrams were sent.
+    /// The word for the receiver about what it has got; `sent` datagrams were sent.
     fn closing_word(&self, stop: &StopSending, sent: u64) -> Option<ClosingWord> {
         let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
         match (stop, self.whole) {
@@ -300,7 +300,7 @@ impl Transfer<'_> {
 
 /// The end of the data, as the task that moves it sees it.
 enum Pumped {
-    /// Everything was sent: so many bytes.
+    /// Everything was sent; holds the number of bytes.
     AllSent(u64),
     /// The connection takes nothing more.
     Over,
