@@ -104,10 +104,11 @@ impl Document {
     /// have is one.
     pub fn plan_for(&self, world: World) -> Result<Plan, ScenarioError> {
         let (tree, provenance) = self.tree().map_err(|mistake| mistake.in_texts(Vec::new(), &self.texts))?;
-        let read = |tree| Self::read(tree, world, &mut Traces::beside(&self.folder));
-        match read(tree.clone()) {
-            Ok((points, runs)) => Ok(Plan { points, runs, provenance }),
+        let mut traces = Traces::beside(&self.folder);
+        match Self::read(tree.clone(), world, &mut traces) {
+            Ok((points, runs)) => Ok(Plan { points, runs, provenance, logs: traces.into_logs() }),
             Err(mistake) => {
+                let read = |tree| Self::read(tree, world, &mut Traces::beside(&self.folder));
                 let others = mistakes::after(&mistake, &tree, &read);
                 Err(mistake.in_texts(others, &self.texts))
             }

@@ -62,6 +62,7 @@ pub use memory::BIN;
 pub use reader::read_text;
 pub use schema::{join_lines, schema};
 pub use suggest::{hint, nearest};
+pub use traces::{Log, LogKind};
 pub use web_settings::WebTraffic;
 
 /// The place where the flows of a scenario run, which decides on what they may ask for. A word
@@ -107,6 +108,8 @@ pub struct Plan {
     pub runs: u32,
     /// Where values come from, as far as the file says.
     pub provenance: Vec<Provenance>,
+    /// The logs that it names, as they were read.
+    pub logs: Vec<Log>,
 }
 
 /// One point of the sweeps.

@@ -100,9 +100,9 @@ pub enum LibraryError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A word names neither a file nor a scenario of the program.
-    #[error("`{word}` is neither a file nor a scenario of the program: {hint}")]
-    #[diagnostic(help("`tfrc scenario list` describes those of the program"))]
+    /// A word names neither a file nor a built-in scenario.
+    #[error("no file and no built-in scenario is called `{word}`: {hint}")]
+    #[diagnostic(help("`tfrc scenario list` describes the built-in ones"))]
     Unknown {
         /// The word.
         word: String,

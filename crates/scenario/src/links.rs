@@ -23,7 +23,7 @@ use super::logs::{self, Columns, Times};
 use super::suggest;
 use super::syntax::{self, Spanned};
 use super::table::{Table, Tabular};
-use super::traces::Traces;
+use super::traces::{LogKind, Traces};
 
 pub(super) fn links(
     links: &[syntax::Link],
@@ -162,12 +162,8 @@ impl Courses<'_> {
             value: value.get_ref(),
             unit: unit_of(unit, logs::rate_unit)?,
         };
-        let entries = self.traces.log(file, &columns)?;
-        let step = match entries[..] {
-            [.., before, last] if last.at > before.at => last.at.saturating_sub(before.at),
-            _ => Duration::from_secs(1),
-        };
-        let period = entries.last().map_or(step, |last| last.at + step);
+        let entries = self.traces.log(file, &columns, LogKind::Rates)?;
+        let period = logs::period(&entries);
         let mut rates: Vec<LinkChange> = Vec::new();
         let mut begin = Instant::ZERO;
         while begin < Instant::ZERO + self.until {

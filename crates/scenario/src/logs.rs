@@ -39,6 +39,52 @@ pub struct Entry {
     pub value: f64,
 }
 
+/// The figures of a log, by which one sees whether it was read as it was meant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    /// Number of lines.
+    pub lines: usize,
+    /// The time of all lines. Each lasts until the next, the last as long as the one before it.
+    pub span: Duration,
+    /// The least value.
+    pub least: f64,
+    /// The greatest value.
+    pub most: f64,
+    /// The mean of the values over their times.
+    pub mean: f64,
+}
+
+impl Extent {
+    /// Of the entries of a log, in the order of their times.
+    #[must_use]
+    pub fn of(entries: &[Entry]) -> Self {
+        let span = period(entries);
+        let ends = entries.iter().skip(1).map(|entry| entry.at).chain([span]);
+        let over_time = entries.iter().zip(ends);
+        let sum: f64 =
+            over_time.map(|(entry, end)| entry.value * end.saturating_sub(entry.at).as_secs_f64()).sum();
+        let values = || entries.iter().map(|entry| entry.value);
+        Self {
+            lines: entries.len(),
+            span,
+            least: values().fold(f64::INFINITY, f64::min),
+            most: values().fold(0.0, f64::max),
+            mean: sum / span.as_secs_f64(),
+        }
+    }
+}
+
+/// The time until a log begins again: its last line lasts as long as the one before it, or a
+/// second.
+#[must_use]
+pub fn period(entries: &[Entry]) -> Duration {
+    let step = match entries {
+        [.., before, last] if last.at > before.at => last.at.saturating_sub(before.at),
+        _ => Duration::from_secs(1),
+    };
+    entries.last().map_or(step, |last| last.at + step)
+}
+
 /// A log that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogError {
@@ -447,6 +493,19 @@ mod tests {
         let columns = Columns { times: Times::Every(Duration::from_millis(40)), value: "1", unit: 1.0 };
         let entries = read("900\n100\n250\n", &columns, &all).expect("a log");
         assert_eq!(entries.last(), Some(&Entry { at: Duration::from_millis(80), value: 250.0 }));
+    }
+
+    /// 72 for a second, 0 for two, 51 for two.
+    #[test]
+    fn an_extent_is_over_time() {
+        let columns = Columns { times: Times::Column { name: "1", unit: 1.0 }, value: "2", unit: 1.0 };
+        let extent = |text| Extent::of(&read(text, &columns, &all).expect("a log"));
+        let span = Duration::from_secs;
+        assert_eq!(
+            extent("0 72\n1 0\n3 51\n"),
+            Extent { lines: 3, span: span(5), least: 0.0, most: 72.0, mean: 34.8 }
+        );
+        assert_eq!(extent("5 7\n"), Extent { lines: 1, span: span(1), least: 7.0, most: 7.0, mean: 7.0 });
     }
 
     #[test]

@@ -139,7 +139,7 @@ pub(super) struct CourseTable {
 pub(super) struct Change {
     /// From when on.
     pub(super) at: Spanned<Duration>,
-    /// The rate of every transmission that begins later.
+    /// The rate from then on, of what is left of the packet in transmission too.
     pub(super) rate: Option<Spanned<Rate>>,
     /// The propagation delay of every packet that leaves the line later. None overtakes another.
     pub(super) delay: Option<Spanned<Duration>>,

@@ -7,7 +7,7 @@ use super::error::{Checked, Fault, Mistake};
 use super::links::{LogClock, unit_of};
 use super::logs::{self, Columns};
 use super::syntax::{self, Spanned, Writes};
-use super::traces::Traces;
+use super::traces::{LogKind, Traces};
 use super::{FlowTimetable, TimetableClock};
 
 /// The timetable of a flow.
@@ -104,7 +104,7 @@ fn written(writes: &Spanned<Writes>, traces: &mut Traces) -> Checked<FlowTimetab
             })??;
             let unit = file.unit.as_ref().map_or(Ok(1.0), |unit| unit_of(unit, logs::size_unit))?;
             let columns = Columns { times, value: file.bytes.get_ref(), unit };
-            let entries = traces.log(&file.file, &columns)?;
+            let entries = traces.log(&file.file, &columns, LogKind::Sizes)?;
             let write = |entry: &logs::Entry| Write {
                 at: Instant::ZERO + entry.at,
                 bytes: u64_from_f64(entry.value + 0.5),

@@ -9,7 +9,7 @@ use tfrc_sim::link::DeliveryTrace;
 use tfrc_units::hash::fnv1a;
 
 use super::error::{Checked, Fault, Mistake};
-use super::logs::{self, Columns, Entry, LogError};
+use super::logs::{self, Columns, Entry, Extent, LogError};
 use super::suggest;
 use super::syntax::Spanned;
 
@@ -28,11 +28,40 @@ pub(super) struct Traces {
     folder: PathBuf,
     read: BTreeMap<String, Arc<DeliveryTrace>>,
     logs: BTreeMap<String, Arc<str>>,
+    /// The columns that were read of each log.
+    extents: BTreeMap<(String, String), Log>,
+}
+
+/// A log that a scenario names, as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// The file, as the scenario writes it.
+    pub file: String,
+    /// The column of values.
+    pub column: String,
+    /// What the values are.
+    pub kind: LogKind,
+    /// Its figures: bit/s, or bytes.
+    pub extent: Extent,
+}
+
+/// What the values of a log are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// Rates of a link, bit/s.
+    Rates,
+    /// Sizes of what a flow writes, bytes.
+    Sizes,
 }
 
 impl Traces {
     pub(super) fn beside(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), read: BTreeMap::new(), logs: BTreeMap::new() }
+        Self {
+            folder: folder.to_owned(),
+            read: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            extents: BTreeMap::new(),
+        }
     }
 
     /// The trace of a name: a file if the name has a dot or a slash, else one of the program's.
@@ -67,7 +96,12 @@ impl Traces {
     }
 
     /// The entries of a log next to the scenario.
-    pub(super) fn log(&mut self, file: &Spanned<String>, columns: &Columns<'_>) -> Checked<Vec<Entry>> {
+    pub(super) fn log(
+        &mut self,
+        file: &Spanned<String>,
+        columns: &Columns<'_>,
+        kind: LogKind,
+    ) -> Checked<Vec<Entry>> {
         let written = file.get_ref();
         let text = match self.logs.get(written) {
             Some(text) => Arc::clone(text),
@@ -78,10 +112,20 @@ impl Traces {
                 text
             }
         };
-        logs::read(&text, columns, &|_, _| Ok(true)).map_err(|LogError { line, what, hint }| {
+        let entries = logs::read(&text, columns, &|_, _| Ok(true));
+        let entries = entries.map_err(|LogError { line, what, hint }| {
             let what = format!("{written}, line {line}: {what}");
             Mistake::new(Fault::Trace, file.span(), what, "this log").hint(hint)
-        })
+        })?;
+        let column = columns.value.to_owned();
+        let log = Log { file: written.clone(), column: column.clone(), kind, extent: Extent::of(&entries) };
+        self.extents.insert((written.clone(), column), log);
+        Ok(entries)
+    }
+
+    /// The logs that were read.
+    pub(super) fn into_logs(self) -> Vec<Log> {
+        self.extents.into_values().collect()
     }
 
     /// A hash of each log that was read, in the order of their names.

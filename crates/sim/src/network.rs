@@ -83,8 +83,7 @@ pub enum FlowCounts {
 pub struct LinkChange {
     /// The time from which they hold.
     pub at: Instant,
-    /// The rate of every transmission that begins then or later: a packet in transmission ends at
-    /// the old rate.
+    /// The rate from then on, of what is left of the packet in transmission too.
     pub rate: Option<Rate>,
     /// The propagation delay of every packet that leaves the line later. Packets that have left it
     /// keep the delay that they set out with, and no packet overtakes one before it: a packet that

@@ -123,22 +123,22 @@ fn a_queue_without_place_still_takes_a_packet_on_an_idle_line() {
 }
 
 #[test]
-fn halving_the_rate_retimes_what_has_not_begun() {
+fn halving_the_rate_retimes_what_has_not_left() {
     let (mut engine, link, near, far) =
         one_link(|l| l.changes = vec![LinkChange::of_rate(at_us(1500), mbit(4.0))]);
     for i in 1..=4 {
         engine.inject(at_us(0), near, packet(far, 1000, i));
     }
     engine.run_until(at_us(1600));
-    // The second began at 1 ms and ends at 2 ms as planned; the others take 2 ms each from there.
+    // Half of the second is left, which takes 1 ms; the others take 2 ms each from there.
     engine.inject(at_us(1600), near, packet(far, 500, 5));
     engine.run_until(at_us(100_000));
-    let expected = [(11_000_000, 1), (12_000_000, 2), (14_000_000, 3), (16_000_000, 4), (17_000_000, 5)];
+    let expected = [(11_000_000, 1), (12_500_000, 2), (14_500_000, 3), (16_500_000, 4), (17_500_000, 5)];
     assert_eq!(drain(&mut engine, far), expected);
     let stats = engine.link_stats(link).unwrap();
-    assert_eq!(stats.busy, Duration::from_micros(7000));
-    // Waits: 1, 2, 4 ms for numbers 2, 3, 4, and 4.4 ms for number 5.
-    assert_eq!(stats.waited_ns, 11_400_000);
+    assert_eq!(stats.busy, Duration::from_micros(7500));
+    // Waits: 1, 2.5, 4.5 ms for numbers 2, 3, 4, and 4.9 ms for number 5.
+    assert_eq!(stats.waited_ns, 12_900_000);
 }
 
 #[test]
@@ -274,8 +274,9 @@ fn an_outage_holds_packets_and_loses_none() {
     assert_eq!((stats.queued.packets, stats.busy), (3, Duration::ZERO));
     assert_eq!(stats.waited_ns, 12_000_000);
     engine.run_until(at_us(100_000));
-    assert_eq!(drain(&mut engine, far), [(16_000_000, 1), (20_000_000, 2), (21_000_000, 3)]);
-    assert_eq!(engine.link_stats(link).unwrap().busy, Duration::from_micros(3000));
+    // Half of the first is left when the line stands still, and goes when it runs again.
+    assert_eq!(drain(&mut engine, far), [(19_500_000, 1), (20_500_000, 2), (21_500_000, 3)]);
+    assert_eq!(engine.link_stats(link).unwrap().busy, Duration::from_micros(4500 + 2000));
 }
 
 #[test]
@@ -337,8 +338,8 @@ fn a_rate_that_the_host_sets_is_that_of_a_planned_change() {
     };
     let planned = arrivals(planned, None);
     assert_eq!(arrivals(one_link(|_| {}), Some(mbit(4.0))), planned);
-    // The third begins at 2 ms, at half the rate.
-    assert_eq!(planned.get(2), Some(&(14_000_000, 2)));
+    // The third begins at 2.5 ms, at half the rate.
+    assert_eq!(planned.get(2), Some(&(14_500_000, 2)));
     assert_ne!(arrivals(one_link(|_| {}), None), planned);
 }
 

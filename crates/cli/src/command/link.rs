@@ -17,6 +17,7 @@ use tfrc_world::recording::Recording;
 use tfrc_world::watch::Watch;
 use tfrc_world::world::relayed::{self, Flows, relay};
 
+use super::logs;
 use crate::args::{Format, LinkArgs, one_link};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command};
@@ -154,8 +155,9 @@ fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
         }
     };
     args.set.iter().for_each(|assignment| document.set(assignment.as_str()));
-    let points = document.plan_for(World::Links).map_err(told)?.points;
-    let Some(point) = points.into_iter().next() else {
+    let plan = document.plan_for(World::Links).map_err(told)?;
+    logs::say(&plan.logs);
+    let Some(point) = plan.points.into_iter().next() else {
         return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
     };
     if let (Some(path), Some((key, value))) = (&args.scenario, args.given().next()) {

@@ -16,6 +16,8 @@ pub(crate) struct Transmitter {
     free: Instant,
     /// The part of a nanosecond by which it leaves later still.
     rest: f64,
+    /// Bytes that are left of the packet in transmission, if the line stands still.
+    left: f64,
     /// The place in the trace; `ns_per_byte` is infinite then, which keeps a constant rate free of
     /// any cost.
     trace: Option<Box<Cursor>>,
@@ -33,7 +35,7 @@ const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
 impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Self {
-        Self { ns_per_byte: ns_per_byte(rate), free: Instant::ZERO, rest: 0.0, trace: None }
+        Self { ns_per_byte: ns_per_byte(rate), free: Instant::ZERO, rest: 0.0, left: 0.0, trace: None }
     }
 
     pub(crate) fn traced(cursor: Cursor) -> Self {
@@ -125,9 +127,25 @@ impl Transmitter {
         }
     }
 
-    /// Forgets what was planned from `busy_until` on, and goes on from there at another rate.
-    pub(crate) fn restart(&mut self, rate: Rate, busy_until: Instant) {
-        *self = Self { free: busy_until, ..Self::new(rate) };
+    /// Forgets what was planned from `now` on, and goes on from there at another rate. Of a packet
+    /// in transmission, which would have left at this end and part of a nanosecond, the bytes that
+    /// are left go at the new rate; gives the time at which they have. A trace has no other rate.
+    pub(crate) fn restart(&mut self, rate: Rate, now: Instant, sending: Option<(Instant, f64)>) -> Instant {
+        let left = match sending {
+            None => 0.0,
+            Some(_) if self.ns_per_byte.is_infinite() => self.left,
+            Some((end, rest)) => {
+                (f64_from_u64(end.saturating_since(now).as_nanos()) + rest) / self.ns_per_byte
+            }
+        };
+        *self = Self { free: now, left, ..Self::new(rate) };
+        if left > 0.0 {
+            let exact = left * self.ns_per_byte;
+            let whole = u64_from_f64(exact);
+            self.free = Instant::from_nanos(now.as_nanos().saturating_add(whole));
+            self.rest = if exact.is_finite() { exact - f64_from_u64(whole) } else { 0.0 };
+        }
+        self.free
     }
 }
 
@@ -189,6 +207,23 @@ mod tests {
         line.transmit(Instant::ZERO, 40);
         let later = Instant::from_nanos(1000);
         assert_eq!(line.transmit(later, 40), Transmission { start: later, end: Instant::from_nanos(1003) });
+    }
+
+    /// 1000 bytes at 1, 4 and 2 Mbit/s with a stop between: 250, 500 and 250 bytes.
+    #[test]
+    fn what_is_left_goes_at_the_new_rate() {
+        let us = |us: u64| Instant::from_nanos(us * 1000);
+        let mbit = |mbit: f64| Rate::from_bits_per_sec(mbit * 1e6);
+        let mut line = Transmitter::new(mbit(1.0));
+        let mut end = line.transmit(Instant::ZERO, 1000).end;
+        for (at, rate, ends) in
+            [(2000, 4.0, Some(3500)), (3000, 0.0, None), (9000, 0.0, None), (9500, 2.0, Some(10_500))]
+        {
+            let rest = line.rest();
+            end = line.restart(mbit(rate), us(at), Some((end, rest)));
+            assert_eq!(end, ends.map_or(HORIZON, us), "from {at} us on");
+        }
+        assert_eq!(line.transmit(us(9600), 1000).start, us(10_500));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) use impairments::{Copies, DelayedEvent, FarEnd, Impairment};
 use line::{Transmission, Transmitter};
 pub(crate) use ring::OnLinks;
 pub(crate) use ring::Popped;
-use ring::{LastSeen, LinkTimes, Ring};
+use ring::{LastSeen, LinkTimes, OnLink, Ring};
 pub use stats::{FlowStats, LinkStats, PacketCount};
 
 #[derive(Debug)]
@@ -376,27 +376,27 @@ impl Link {
         }
     }
 
-    /// Times the packets that have not begun by `now` anew, at another rate: the packet in
-    /// transmission ends as it began.
+    /// Times the packets that have not left the line by `now` anew, at another rate. What is left of
+    /// the packet in transmission goes at that rate too.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
-        self.line.restart(rate, now);
+        let begun = |held: &&OnLink| held.on_line.start < now;
+        let sending = self.ring.sending(all).filter(begun).map(|held| (held.on_line.end, held.rest));
+        let end = self.line.restart(rate, now, sending);
         let Self { ring, line, waited_ns, busy_ns, .. } = self;
         ring.change_on_line(all, |held| {
             let old = held.on_line;
-            if old.start < now {
-                line.restart(rate, old.end);
-                return;
-            }
-            let new = line.transmit(now, held.size());
+            let begun = old.start < now;
+            let new =
+                if begun { Transmission { start: old.start, end } } else { line.transmit(now, held.size()) };
             // Sums of all packets: what was added for the old times is in them.
             *waited_ns = *waited_ns + nanos(now, new.start) - nanos(now, old.start);
             let (new_ns, old_ns) = (new.end.saturating_since(new.start), old.end.saturating_since(old.start));
             *busy_ns = busy_ns.wrapping_add(new_ns.as_nanos()).wrapping_sub(old_ns.as_nanos());
-            held.on_line = new;
+            (held.on_line, held.rest) = (new, line.rest());
         });
         let starts: Vec<Instant> = self.ring.iter(all).map(|held| held.on_line.start).collect();
         self.queue.after_change(starts.into_iter().rev());

@@ -20,6 +20,7 @@ use tfrc_units::Duration;
 use tfrc_world::world::emulated::{Emulated, EmulationError, Setup};
 
 use super::link::{told, with_source};
+use super::logs;
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs};
 use crate::interrupt::Interrupt;
@@ -130,6 +131,7 @@ impl Wanted {
             false => World::Links,
         };
         let plan = document.plan_for(world).map_err(told)?;
+        logs::say(&plan.logs);
         let Some(point) = plan.points.into_iter().next() else {
             return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
         };

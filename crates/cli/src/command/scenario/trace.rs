@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
+use tfrc_report::human;
 use tfrc_scenario::files;
-use tfrc_scenario::logs::{self, Columns, Entry, Heads, Times};
+use tfrc_scenario::logs::{self, Columns, Entry, Extent, Heads, Times};
 use tfrc_sim::link::OPPORTUNITY_BYTES;
 use tfrc_units::{Duration, f64_from_u64, u64_from_f64};
 
 use crate::Failure;
 use crate::args::TraceArgs;
+use crate::command::logs::line;
+use crate::visible::{to_stderr, visible};
 
 /// Lines of a trace, at most: as many as a link takes.
 const MOST_LINES: u64 = 10_000_000;
@@ -57,6 +60,7 @@ pub(super) fn of_log(args: &TraceArgs) -> Result<String, Failure> {
     let columns = Columns { times, value: &args.rate, unit };
     let entries = logs::read(&text, &columns, &wanted)
         .map_err(|error| wrong(format!("line {}: {}", error.line, error.what), &error.hint))?;
+    to_stderr(&visible(&line(&args.log.display().to_string(), &Extent::of(&entries), human::rate)));
     trace(&entries).map_err(|what| wrong(what, "cut the log, or use it as it is: rate = { log = … }"))
 }
 
@@ -64,11 +68,7 @@ pub(super) fn of_log(args: &TraceArgs) -> Result<String, Failure> {
 /// stands at the end of the millisecond in which its bytes are together; the last one ends the
 /// period.
 fn trace(entries: &[Entry]) -> Result<String, String> {
-    let step = match entries {
-        [.., before, last] if last.at > before.at => last.at.saturating_sub(before.at),
-        _ => Duration::from_secs(1),
-    };
-    let end = entries.last().map_or(step, |last| last.at + step);
+    let end = logs::period(entries);
     let ends = entries.iter().skip(1).map(|entry| entry.at).chain([end]);
     let millis = |at: Duration| at.as_secs_f64() * 1e3;
     let (mut text, mut lines, mut bytes, mut now) = (String::new(), 0, 0.0, 0_u64);

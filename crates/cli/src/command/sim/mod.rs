@@ -25,6 +25,7 @@ use tfrc_world::cache::Cache;
 use tfrc_world::note::Note;
 
 use super::link::told;
+use super::logs;
 use crate::args::{Format, SimArgs};
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command};
@@ -61,6 +62,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         opened.document.set(assignment.as_str());
     }
     let plan = opened.document.plan().map_err(told)?;
+    logs::say(&plan.logs);
     page::spare(&opened, path, &outputs(args))?;
     let runs = args.runs.unwrap_or(plan.runs);
     if plan.points.len() == 1 && runs == 1 && args.shard.is_none() {
