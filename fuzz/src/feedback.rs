@@ -42,7 +42,7 @@ pub fn check(data: &[u8]) {
     // Few packets are remembered, so that some are forgotten within one input.
     let mut advisor: Advisor<64> = Advisor::with_capacity(&Config::default(), Duration::from_millis(50));
     let (mut on_twcc, mut on_8888, mut on_quic) =
-        (twcc::Adapter::default(), rfc8888::Adapter::new(SSRC), quic::Adapter::new(ACK_DELAY_EXPONENT));
+        (twcc::Adapter::default(), rfc8888::Adapter::default(), quic::Adapter::new(ACK_DELAY_EXPONENT));
     let (mut sent, mut news, mut now) = (0u64, 0u64, Instant::ZERO + Duration::from_secs(1));
     let mut rest = data;
     while let Some((operation, after)) = rest.split_first() {
@@ -52,6 +52,7 @@ pub fn check(data: &[u8]) {
         advisor.handle_timeout(now);
         if kind < 3 {
             for _ in 0..=count {
+                on_8888.on_sent(SSRC, tfrc_units::saturating((FIRST + sent) & 0xFFFF), FIRST + sent);
                 advisor.on_sent(now, FIRST + sent, 1200);
                 sent += 1;
             }

@@ -47,7 +47,7 @@ impl Adapter {
 fn main() -> Result<(), Box<dyn Error>> {
     let (format, mut adapter) = match std::env::args().nth(1).as_deref() {
         Some("twcc") => (Format::Twcc(ms(100)), Adapter::Twcc(twcc::Adapter::default())),
-        Some("rfc8888") => (Format::Rfc8888(ms(50)), Adapter::Rfc8888(rfc8888::Adapter::new(SSRC))),
+        Some("rfc8888") => (Format::Rfc8888(ms(50)), Adapter::Rfc8888(rfc8888::Adapter::default())),
         Some("quic") => (Format::Quic(2), Adapter::Quic(quic::Adapter::new(ACK_DELAY_EXPONENT))),
         _ => return Err("the argument is twcc, rfc8888 or quic".into()),
     };
@@ -77,6 +77,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Send while the advisor says so, and call `on_sent`. An encoder would be given
         // `advisor.allowed_rate()` as its target.
         while now >= next_data && advisor.next_send(now) == SendDecision::Now {
+            if let Adapter::Rfc8888(adapter) = &mut adapter {
+                // RTP's 16 bits, of each stream apart.
+                adapter.on_sent(SSRC, u16::try_from(number & 0xFFFF)?, number);
+            }
             advisor.on_sent(now, number, PAYLOAD);
             remote.send(now, number, PAYLOAD, fate(now, number));
             number += 1;

@@ -3,6 +3,9 @@
 //! For each stream of a transport the receiver says which RTP packets came, with their marks, and
 //! how long before the report.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use tfrc::Advisor;
 use tfrc::advisor::{Ack, Hold, Taken};
 use tfrc_units::{Duration, Ecn, Instant, saturating};
@@ -168,32 +171,95 @@ pub fn encode(sender_ssrc: u32, streams: &[(u32, u16, &[Metric])], timestamp: u3
     rtcp::frame(FORMAT, sender_ssrc, &body)
 }
 
-/// Takes the reports on one stream to an [`Advisor`]. The numbers given to [`Advisor::on_sent`]
-/// must be the RTP sequence numbers of that stream, counted on beyond their 16 bits, and fewer than
-/// 32768 packets may be on their way.
+/// Takes the reports on a transport to an [`Advisor`]: on all streams that share it, such as sound,
+/// video and its retransmissions (RTX), which the receiver reports on together and one rate is for.
+///
+/// [`Adapter::on_sent`] learns which packet of which stream has which of the numbers that
+/// [`Advisor::on_sent`] was given. Fewer than 32768 packets of a stream may be on their way.
 ///
 /// Reports may come in any order, twice, and not at all: after the last of them p is the one of the
 /// same reports in order. Reports on a stream follow each other without gaps (§3.1), so packets
 /// between the end of all reports so far and the beginning of a later one are those of a report
-/// that is lost or still on its way: they count neither as arrived nor as lost until it comes.
-#[derive(Debug, Clone)]
+/// that is lost or still on its way: they count neither as arrived nor as lost until it comes. So do
+/// the packets of other streams that were sent between them and that no report has covered.
+#[derive(Debug, Clone, Default)]
 pub struct Adapter {
-    ssrc: u32,
     /// The report's time, which goes round after 18 hours.
     clock: Clock<32>,
-    /// The packet that the next report begins with, if no report is lost.
-    expected: Option<u64>,
+    streams: Vec<Stream>,
+}
+
+/// The packets of a stream that were sent.
+#[derive(Debug, Clone)]
+struct Stream {
+    ssrc: u32,
+    /// RTP sequence numbers, counted on, with the numbers that the Advisor knows.
+    sent: VecDeque<(u64, u64)>,
+    /// The packet that the next report begins with, if no report is lost; the first, before all
+    /// reports.
+    expected: u64,
+    /// A report has covered packets.
+    is_known: bool,
+}
+
+/// Packets of a stream that are remembered: those whose 16 bits are not used again.
+const REMEMBERED: usize = 1 << 15;
+/// Numbers begin a turn above zero, so that those before the first have one too.
+const TURN: u64 = 1 << 16;
+
+impl Stream {
+    fn new(ssrc: u32, seq: u16) -> Self {
+        Self { ssrc, sent: VecDeque::new(), expected: TURN + u64::from(seq), is_known: false }
+    }
+
+    fn newest(&self) -> u64 {
+        self.sent.back().map_or(self.expected, |(number, _)| *number)
+    }
+
+    /// Remembers a packet. One that goes again under its number takes the place of the first.
+    fn push(&mut self, seq: u16, id: u64) {
+        let Some(number) = Numbers::from(seq, self.newest()).at(0) else { return };
+        match self.sent.binary_search_by_key(&number, |(number, _)| *number) {
+            Ok(place) => {
+                if let Some(sent) = self.sent.get_mut(place) {
+                    sent.1 = id;
+                }
+            }
+            Err(place) => self.sent.insert(place, (number, id)),
+        }
+        if self.sent.len() > REMEMBERED {
+            self.sent.pop_front();
+        }
+    }
+
+    fn id(&self, number: u64) -> Option<u64> {
+        let place = self.sent.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.sent.get(place).map(|(_, id)| *id)
+    }
+
+    /// What the Advisor calls the packets from one number to before another.
+    fn ids(&self, numbers: Range<u64>) -> impl Iterator<Item = u64> {
+        let from = self.sent.partition_point(|(number, _)| *number < numbers.start);
+        self.sent.range(from..).take_while(move |(number, _)| *number < numbers.end).map(|(_, id)| *id)
+    }
 }
 
 impl Adapter {
-    /// For the stream with this SSRC; others are passed over.
-    #[must_use]
-    pub fn new(ssrc: u32) -> Self {
-        Self { ssrc, clock: Clock::default(), expected: None }
+    /// A packet of a stream is sent. `id` is the number given to [`Advisor::on_sent`], of one count
+    /// over all streams.
+    pub fn on_sent(&mut self, ssrc: u32, seq: u16, id: u64) {
+        let place = self.streams.iter().position(|stream| stream.ssrc == ssrc).unwrap_or_else(|| {
+            self.streams.push(Stream::new(ssrc, seq));
+            self.streams.len() - 1
+        });
+        if let Some(stream) = self.streams.get_mut(place) {
+            stream.push(seq, id);
+        }
     }
 
     /// One RTCP packet has come. Packets it calls not received are not lost yet: the Advisor finds
-    /// that out itself. A block without metrics says nothing of any packet.
+    /// that out itself. A block without metrics says nothing of any packet; blocks on streams that
+    /// nothing was sent on are passed over.
     ///
     /// # Errors
     /// [`DecodeError`] if it is no such report; then nothing has been taken in.
@@ -205,48 +271,73 @@ impl Adapter {
     ) -> Result<Counts, DecodeError> {
         let report = decode(packet)?;
         let made_at = self.clock.read(report.timestamp);
-        let newest_sent = advisor.newest_sent().unwrap_or(0);
-        let mine = || report.blocks().filter(|block| block.ssrc == self.ssrc);
-        let numbers = |block: &Block<'_>| Numbers::from(block.begin_seq, newest_sent);
-        let mut expected = self.expected;
-        for block in mine() {
-            let count = saturating::<u64>(block.packets().count());
-            let Some((first, last)) = numbers(&block).range(count, newest_sent) else { continue };
-            if let Some(expected) = expected.filter(|expected| *expected < first) {
-                advisor.on_unreported(expected, first - 1);
-            }
-            advisor.on_covered(first, last);
-            expected = expected.max(Some(last + 1));
+        for block in report.blocks() {
+            self.cover(&block, advisor);
         }
-        let packets = mine().flat_map(|block| {
-            let numbers = numbers(&block);
-            block.packets().zip(0..).map(move |((_, metric), place)| (numbers.at(place), metric))
-        });
-        let mut counts = Counts::default();
-        let mut newest: Option<(u64, Hold)> = None;
-        for (id, metric) in packets {
-            let Metric::Received { ecn, offset } = metric else { continue };
-            let Some(id) = id else {
-                counts.unknown += 1;
-                continue;
-            };
-            let (arrived_at, hold) = match offset {
-                // 1/1024 s are 64 of the units of the report's time.
-                Offset::Units(units) => (Some(instant(made_at - i64::from(units) * 64)), known(units)),
-                // At least so long.
-                Offset::OverRange => (None, known(OVER_RANGE)),
-                Offset::Unavailable => (None, Hold::Unknown),
-            };
-            let taken = advisor.on_acked(Ack { id, arrived_at, ecn });
-            counts.add(taken);
-            if taken == Taken::New && newest.is_none_or(|(highest, _)| id > highest) {
-                newest = Some((id, hold));
+        let (mut counts, mut newest) = (Counts::default(), None::<(u64, Hold)>);
+        for block in report.blocks() {
+            let Some(stream) = self.streams.iter().find(|stream| stream.ssrc == block.ssrc) else { continue };
+            let numbers = Numbers::from(block.begin_seq, stream.newest());
+            for ((_, metric), place) in block.packets().zip(0..) {
+                let Metric::Received { ecn, offset } = metric else { continue };
+                let Some(id) = numbers.at(place).and_then(|number| stream.id(number)) else {
+                    counts.unknown += 1;
+                    continue;
+                };
+                let (arrived_at, hold) = match offset {
+                    // 1/1024 s are 64 of the units of the report's time.
+                    Offset::Units(units) => (Some(instant(made_at - i64::from(units) * 64)), known(units)),
+                    // At least so long.
+                    Offset::OverRange => (None, known(OVER_RANGE)),
+                    Offset::Unavailable => (None, Hold::Unknown),
+                };
+                let taken = advisor.on_acked(Ack { id, arrived_at, ecn });
+                counts.add(taken);
+                if taken == Taken::New && newest.is_none_or(|(highest, _)| id > highest) {
+                    newest = Some((id, hold));
+                }
             }
         }
-        self.expected = expected;
         advisor.on_report(now, newest.map_or(Hold::Unknown, |(_, hold)| hold));
         Ok(counts)
     }
+
+    /// Tells the Advisor which packets a block covers, and which lie between it and all reports
+    /// before.
+    fn cover<const N: usize>(&mut self, block: &Block<'_>, advisor: &mut Advisor<N>) {
+        let Some(place) = self.streams.iter().position(|stream| stream.ssrc == block.ssrc) else { return };
+        let Some(stream) = self.streams.get(place) else { return };
+        let count = saturating::<u64>(block.packets().count());
+        let newest = stream.newest();
+        let Some((first, last)) = Numbers::from(block.begin_seq, newest).range(count, newest) else { return };
+        if stream.is_known && stream.expected < first {
+            let between: Vec<u64> = stream.ids(stream.expected..first).collect();
+            let others = between.iter().min().zip(between.iter().max()).map(|(from, to)| *from..=*to);
+            let others = others.into_iter().flat_map(|range| {
+                let others = self.streams.iter().filter(|other| other.ssrc != block.ssrc);
+                others
+                    .flat_map(|other| other.ids(other.expected..u64::MAX))
+                    .filter(move |id| range.contains(id))
+            });
+            for (from, to) in runs(between.iter().copied().chain(others).collect()) {
+                advisor.on_unreported(from, to);
+            }
+        }
+        for (from, to) in runs(stream.ids(first..last + 1).collect()) {
+            advisor.on_covered(from, to);
+        }
+        if let Some(stream) = self.streams.get_mut(place) {
+            stream.expected = if stream.is_known { stream.expected.max(last + 1) } else { last + 1 };
+            stream.is_known = true;
+        }
+    }
+}
+
+/// The first and the last of each run of consecutive numbers.
+fn runs(mut ids: Vec<u64>) -> Vec<(u64, u64)> {
+    ids.sort_unstable();
+    let by_one = ids.chunk_by(|a, b| b - a <= 1);
+    by_one.filter_map(|run| Some((*run.first()?, *run.last()?))).collect()
 }
 
 /// An offset in 1/1024 s as the hold of a packet.

@@ -14,6 +14,21 @@ fn sent(first: u64, last: u64) -> Advisor {
     advisor
 }
 
+/// The same of a stream with SSRC 7, with its adapter.
+fn sent_on_7(first: u64, last: u64) -> (Advisor, rfc8888::Adapter) {
+    let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);
+    let mut adapter = rfc8888::Adapter::default();
+    for (number, ms) in (first..=last).zip(1000..) {
+        adapter.on_sent(7, low_16(number), number);
+        advisor.on_sent(at(ms), number, 1200);
+    }
+    (advisor, adapter)
+}
+
+fn low_16(number: u64) -> u16 {
+    u16::try_from(number & 0xFFFF).expect("16 bits")
+}
+
 /// The report numbered `number` on packets from `base` on; a `1` came, a `0` did not.
 fn twcc_report(number: u8, base: u16, came: &str) -> Vec<u8> {
     let arrivals: Vec<_> =
@@ -121,9 +136,8 @@ fn a_bad_report_changes_nothing() {
 }
 
 #[test]
-fn rfc8888_takes_its_stream_only() {
-    let mut advisor = sent(0, 30);
-    let mut adapter = rfc8888::Adapter::new(7);
+fn rfc8888_passes_over_streams_that_nothing_was_sent_on() {
+    let (mut advisor, mut adapter) = sent_on_7(0, 30);
     let came = |units| rfc8888::Metric::Received { ecn: Ecn::Ect0, offset: rfc8888::Offset::Units(units) };
     let (mine, other) = ([came(256), came(128)], [rfc8888::Metric::NotReceived; 3]);
     let report = rfc8888::encode(1, &[(8, 0, &other), (7, 0, &mine)], 1 << 20);
@@ -149,8 +163,7 @@ fn metrics(came: &str) -> Vec<rfc8888::Metric> {
 /// that 11 is missing.
 #[test]
 fn rfc8888_passes_over_packets_that_no_report_covers() {
-    let mut advisor = sent(0, 30);
-    let mut adapter = rfc8888::Adapter::new(7);
+    let (mut advisor, mut adapter) = sent_on_7(0, 30);
     let mut take = |seq: u16, came: &str| {
         let report = rfc8888::encode(1, &[(7, seq, &metrics(came))], 1 << 20);
         let counts = adapter.on_report(at(1100), &report, &mut advisor).expect("whole");
@@ -163,13 +176,57 @@ fn rfc8888_passes_over_packets_that_no_report_covers() {
     assert_eq!(take(2, "11101111"), (0, 7, 1), "the same again");
 }
 
+/// Sound (7), video (8) and its RTX (9) share a path and a rate. Packets have their streams' own
+/// numbers; a loss of any of them is one of the path.
+#[test]
+fn rfc8888_takes_all_streams_of_a_transport() {
+    let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);
+    let mut adapter = rfc8888::Adapter::default();
+    let order = [(7, 65_535), (8, 100), (8, 101), (9, 5), (7, 0), (8, 102), (8, 103), (8, 104)];
+    for ((ssrc, seq), id) in order.into_iter().zip(0..) {
+        adapter.on_sent(ssrc, seq, id);
+        advisor.on_sent(at(1000 + id), id, 1200);
+    }
+    let mut take = |blocks: &[(u32, u16, &str)]| {
+        let metrics: Vec<_> = blocks.iter().map(|(ssrc, seq, came)| (*ssrc, *seq, metrics(came))).collect();
+        let blocks: Vec<_> = metrics.iter().map(|(ssrc, seq, came)| (*ssrc, *seq, came.as_slice())).collect();
+        let counts = adapter.on_report(at(1100), &rfc8888::encode(1, &blocks, 1 << 20), &mut advisor);
+        (counts.expect("whole"), advisor.loss_events())
+    };
+    let new = |new| Counts { new, ..Counts::default() };
+    // The RTX packet is in no report, and three sent behind it have come.
+    assert_eq!(take(&[(8, 100, "11"), (7, 65_535, "11"), (10, 1, "1")]), (new(4), 0));
+    assert_eq!(take(&[(8, 102, "111")]), (new(3), 1));
+    assert_eq!(take(&[(9, 5, "1")]), (new(1), 0), "it was late");
+    assert_eq!(take(&[(9, 6, "1")]), (Counts { unknown: 1, ..Counts::default() }, 0));
+}
+
+/// The report on 8's packets 1 and 2, and on 9's one, is lost or late: none of them counts as lost.
+#[test]
+fn rfc8888_passes_over_other_streams_of_a_report_that_is_missing() {
+    let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);
+    let mut adapter = rfc8888::Adapter::default();
+    let order = [(8, 0), (9, 0), (8, 1), (9, 1), (8, 2), (8, 3), (8, 4), (8, 5), (8, 6)];
+    for ((ssrc, seq), id) in order.into_iter().zip(0..) {
+        adapter.on_sent(ssrc, seq, id);
+        advisor.on_sent(at(1000 + id), id, 1200);
+    }
+    let mut take = |blocks: &[(u32, u16, &[rfc8888::Metric])]| {
+        let counts = adapter.on_report(at(1100), &rfc8888::encode(1, blocks, 1 << 20), &mut advisor);
+        (counts.expect("whole").new, advisor.loss_events())
+    };
+    let (one, two, four) = (metrics("1"), metrics("11"), metrics("1111"));
+    assert_eq!(take(&[(8, 0, &one), (9, 0, &one)]), (2, 0));
+    assert_eq!(take(&[(8, 3, &four)]), (4, 0));
+    assert_eq!(take(&[(8, 1, &two), (9, 1, &one)]), (3, 0));
+}
+
 /// Blocks without metrics say nothing: those that repeat the highest number, and those with any
 /// other. Several blocks of a stream are as one.
 #[test]
 fn rfc8888_blocks_without_metrics_have_no_effect() {
     for begin in [0, 9, 40_000] {
-        let mut advisor = sent(60_000, 60_030);
-        let mut adapter = rfc8888::Adapter::new(7);
+        let (mut advisor, mut adapter) = sent_on_7(60_000, 60_030);
         let (first, second, third) = (metrics("1110"), metrics("1c1"), metrics("111"));
         let blocks = [(7, 60_000, first.as_slice()), (8, 4, &third), (7, 60_004, &second)];
         adapter.on_report(at(1100), &rfc8888::encode(1, &blocks, 1 << 20), &mut advisor).expect("whole");
@@ -189,8 +246,7 @@ fn rfc8888_blocks_without_metrics_have_no_effect() {
 #[test]
 fn rfc8888_offsets_that_are_no_times() {
     for (offset, rtt) in [(rfc8888::Offset::OverRange, 302), (rfc8888::Offset::Unavailable, 1102)] {
-        let mut advisor = sent(0, 1);
-        let mut adapter = rfc8888::Adapter::new(7);
+        let (mut advisor, mut adapter) = sent_on_7(0, 1);
         let mut take = |ms, seq, offset| {
             let metric = rfc8888::Metric::Received { ecn: Ecn::NotEct, offset };
             let report = rfc8888::encode(1, &[(7, seq, &[metric])], 1 << 20);
@@ -208,9 +264,10 @@ fn rfc8888_offsets_that_are_no_times() {
 #[test]
 fn swapped_reports_have_the_loss_event_rate_of_order() {
     for rfc in [false, true] {
-        let mut advisor = sent(0, 0);
-        let (mut on_twcc, mut on_8888) = (twcc::Adapter::default(), rfc8888::Adapter::new(7));
+        let (mut advisor, mut on_8888) = sent_on_7(0, 0);
+        let mut on_twcc = twcc::Adapter::default();
         for id in 1..30_000 {
+            on_8888.on_sent(7, low_16(id), id);
             advisor.on_sent(at(1000 + 5 * id), id, 1200);
             if id % 20 != 0 {
                 continue;
@@ -218,7 +275,7 @@ fn swapped_reports_have_the_loss_event_rate_of_order() {
             for first in [id - 10, id - 20] {
                 let came = |place| (first + place) % 200 != 0;
                 let now = at(1000 + 5 * id + 60 + (id - 10 - first) / 10);
-                let low = u16::try_from(first & 0xFFFF).expect("16 bits");
+                let low = low_16(first);
                 let counts = if rfc {
                     let word: String = (0..10).map(|place| if came(place) { '1' } else { '0' }).collect();
                     let report = rfc8888::encode(1, &[(7, low, &metrics(&word))], 1 << 20);
@@ -305,8 +362,7 @@ fn quic_finds_a_path_that_marks_everything() {
 /// A receiver that sees CE on every packet, and says so.
 #[test]
 fn rfc8888_finds_a_path_that_marks_everything() {
-    let mut advisor = sent(0, 60);
-    let mut adapter = rfc8888::Adapter::new(7);
+    let (mut advisor, mut adapter) = sent_on_7(0, 60);
     let marked = rfc8888::Metric::Received { ecn: Ecn::Ce, offset: rfc8888::Offset::Units(0) };
     for n in 0..10u16 {
         let report = rfc8888::encode(1, &[(7, 5 * n, &[marked; 5])], (1 << 20) + u32::from(n) * 655);

@@ -1,4 +1,5 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
 mod adapters;
+mod browser;
 mod parity;

@@ -39,6 +39,10 @@ impl Setting {
     }
 }
 
+fn low_16(number: u64) -> u16 {
+    u16::try_from(number & 0xFFFF).expect("16 bits")
+}
+
 /// Loses packets independently.
 fn bernoulli(p: f64, seed: u64) -> impl FnMut() -> Fate {
     let mut random = Random::new(seed);
@@ -101,11 +105,12 @@ fn advised(setting: Setting, format: Format) -> Outcome {
     let mut remote = Remote::new(format, setting.wire(), bernoulli(setting.report_loss, setting.seed + 99));
     let mut meter = Meter::new(setting);
     let (mut on_twcc, mut on_8888, mut on_quic) =
-        (twcc::Adapter::default(), rfc8888::Adapter::new(SSRC), quic::Adapter::new(ACK_DELAY_EXPONENT));
+        (twcc::Adapter::default(), rfc8888::Adapter::default(), quic::Adapter::new(ACK_DELAY_EXPONENT));
     let (mut now, mut number) = (Instant::ZERO, 0u64);
     while now < meter.end {
         while advisor.next_send(now) == SendDecision::Now {
             meter.on_sent(now, advisor.loss_events());
+            on_8888.on_sent(SSRC, low_16(number), number);
             advisor.on_sent(now, number, SIZE);
             remote.send(now, number, SIZE, fate());
             number += 1;
