@@ -197,6 +197,10 @@ struct Seen {
     first: Counters,
     last: Counters,
     late: Duration,
+    /// When it was last seen asleep.
+    asleep: Option<Instant>,
+    /// Waiting that was counted while it slept.
+    slept: Duration,
 }
 
 impl Seen {
@@ -206,14 +210,21 @@ impl Seen {
         let read = self.file.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
         let text = read.and_then(|length| std::str::from_utf8(text.get(..length)?).ok());
         match text.and_then(Counters::read) {
-            Some(now) => self.take(now),
+            Some(now) => self.take(now, Instant::now()),
             // It has ended.
             None => self.file = None,
         }
     }
 
-    fn take(&mut self, now: Counters) {
-        self.late += now.since(self.last).waited.saturating_sub(LATE.into());
+    /// Takes the counters of a time. Kernels from 6.12 on may leave a thread that goes to sleep in
+    /// the queue of those that are ready, and if it moves to another processor there, its sleep
+    /// counts as waiting: on 6.18 whole seconds of threads that wake once in ten. A wait has not
+    /// begun before the thread was last seen asleep.
+    fn take(&mut self, now: Counters, at: Instant) {
+        let counted = now.since(self.last).waited;
+        let waited = self.asleep.map_or(counted, |asleep| counted.min(at.saturating_duration_since(asleep)));
+        self.slept += counted.saturating_sub(waited);
+        self.late += waited.saturating_sub(LATE.into());
         self.last = now;
     }
 }
@@ -226,7 +237,7 @@ impl Threads {
         threads.look_for_new();
         threads.read();
         for seen in threads.seen.values_mut() {
-            (seen.first, seen.late) = (seen.last, Duration::ZERO);
+            (seen.first, seen.late, seen.slept) = (seen.last, Duration::ZERO, Duration::ZERO);
         }
         threads
     }
@@ -267,15 +278,27 @@ impl Threads {
             });
             // A process that becomes another program has another name.
             name.trim_end().clone_into(&mut seen.name);
+            let now = Instant::now();
+            if fs::read_to_string(format!("{tasks}/{task}/stat")).is_ok_and(|stat| is_asleep(&stat)) {
+                seen.asleep = Some(now);
+            }
         }
     }
 
     fn waiting(&self) -> impl Iterator<Item = WaitingThread> {
-        self.seen.values().map(|Seen { name, first, last, late, .. }| {
+        self.seen.values().map(|Seen { name, first, last, late, slept, .. }| {
             let Counters { ran, waited } = last.since(*first);
-            WaitingThread { name: name.clone(), ran: nanos(ran), waited: nanos(waited), late: nanos(*late) }
+            let waited = nanos(waited.saturating_sub(*slept));
+            WaitingThread { name: name.clone(), ran: nanos(ran), waited, late: nanos(*late) }
         })
     }
+}
+
+/// True if a thread is neither running nor ready to run, by `/proc/PID/stat`: the state stands
+/// behind the name, which may have anything in it but ends with the last bracket.
+fn is_asleep(stat: &str) -> bool {
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().next());
+    state.is_some_and(|state| state != "R")
 }
 
 fn nanos(time: Duration) -> tfrc_units::Duration {
@@ -349,14 +372,28 @@ mod tests {
             Counters { ran: Duration::ZERO, waited }
         };
         // 100 looks with 1.9 ms of waiting each: 38 % of the time, and never late.
+        let now = Instant::now();
         for _ in 0..100 {
-            seen.take(wait(1900));
+            seen.take(wait(1900), now);
         }
         assert_eq!((seen.last.waited, seen.late), (Duration::from_millis(190), Duration::ZERO));
         // A tenth of that in two waits: late for all but twice 2 ms.
         for _ in 0..2 {
-            seen.take(wait(9500));
+            seen.take(wait(9500), now);
         }
         assert_eq!(seen.late, Duration::from_millis(15));
+        // Ten seconds, of which it slept at least all but 200 ms, and as many of which it did not.
+        seen.asleep = Some(now);
+        seen.take(wait(10_000_000), now + Duration::from_millis(200));
+        assert_eq!((seen.slept, seen.late), (Duration::from_millis(9800), Duration::from_millis(213)));
+        seen.asleep = None;
+        seen.take(wait(10_000_000), now + Duration::from_millis(200));
+        assert_eq!(seen.late, Duration::from_millis(213 + 9998));
+    }
+
+    #[test]
+    fn the_state_of_a_thread_stands_behind_its_name() {
+        assert!(is_asleep("12 (a) R b) S 1 2 3") && is_asleep("12 (x) D 1"));
+        assert!(!is_asleep("12 (S) S) R 1 2 3") && !is_asleep(""));
     }
 }
