@@ -17,7 +17,7 @@ use crate::{
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 18] = [
+const PARTS: [Part; 19] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
@@ -35,6 +35,7 @@ const PARTS: [Part; 18] = [
     ("semver", 10, packages::semver),
     ("site", 4, site::build),
     ("soak", 61, || hostile::table("soak")),
+    ("webrtc", 8, integrations::browsers),
     ("windows", 3, targets::windows),
 ];
 

@@ -15,7 +15,27 @@ const GSTREAMER: &str = "integrations/gst/Cargo.toml";
 /// Tests of those that are in use today; and the program behind `docs/media.md` is one.
 pub(crate) fn check() -> Outcome {
     run(workspace(MANIFEST, "test").args(["--package", "tfrc-rtc", "--package", "tfrc-testpath"]))?;
-    run(workspace(BENCH, "check").arg("--quiet"))
+    run(workspace(BENCH, "check").arg("--quiet"))?;
+    run(Command::new("python3").args(["-m", "unittest", "discover", "integrations/webrtc"]))
+}
+
+/// One call of real browsers across `tfrc emu`, as those that `integrations/webrtc/runs.csv` has.
+pub(crate) fn browsers() -> Outcome {
+    for program in ["chromium", "npm", "ffmpeg"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            return Err(format!(
+                "{program} is not there: install chromium, nodejs, npm and ffmpeg of Debian"
+            ));
+        }
+    }
+    run(cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]))?;
+    let place = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
+    run(Command::new("python3")
+        .arg("integrations/webrtc/calls.py")
+        .args(["variable-one", "--control", "libwebrtc", "--most", "3", "--out"])
+        .arg(place.path().join("runs.csv"))
+        .arg("--tfrc")
+        .arg(built().join("release/tfrc")))
 }
 
 /// Lints and tests of all, and the lines of their READMEs.

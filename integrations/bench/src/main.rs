@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod browser;
 mod cases;
 mod encoder;
 mod measures;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use tfrc_report::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale, file};
 use tfrc_testpath::shared::Record;
 
+use crate::browser;
 use crate::cases::Case;
 use crate::measures::{Figures, between, bits, quantile};
 use crate::run::{Control, Run};
@@ -51,12 +52,15 @@ pub(crate) fn table(case: &Case, rows: &[(Control, [Figures; 3])]) -> String {
         let time =
             if found == 0 { "never".to_owned() } else { format!("{:.1} s", quantile(&mut times, 0.5)) };
         let _ = writeln!(table, " {time} ({found} of {wanted}) |");
+        if *control == Control::Gcc {
+            table.push_str(&browser::rows(case, share.is_some()));
+        }
     }
     table
 }
 
 /// A mean with the range behind it, unless all are the same at this many digits.
-fn ranged(values: &[f64], digits: usize, unit: &str) -> String {
+pub(crate) fn ranged(values: &[f64], digits: usize, unit: &str) -> String {
     let text = |value: f64| format!("{value:.digits$}");
     let mean = text(values.iter().sum::<f64>() / values.len() as f64);
     let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));

@@ -38,7 +38,7 @@ impl Control {
             Self::Tfrc => "TFRC",
             Self::Bounded => "TFRC, 80 ms",
             Self::SmallPackets => "TFRC-SP",
-            Self::Gcc => "GCC",
+            Self::Gcc => "GCC (rtc-interceptor)",
             Self::Cubic => "CUBIC (noq)",
             Self::Bbr => "BBR (noq)",
         }

@@ -26,7 +26,7 @@ pub struct Limits {
     pub least_bps: f64,
     /// The highest bit rate.
     pub most_bps: f64,
-    /// The longest usual time between feedback packets, such as 100 ms of a browser.
+    /// The longest usual time between feedback packets: 62.5 ms of Chromium 156, at any rate.
     pub feedback_interval: std::time::Duration,
 }
 
