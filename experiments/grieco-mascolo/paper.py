@@ -16,8 +16,8 @@ Kind = Literal["reno", "tfrc"]
 LETTER = Paper(
     "Grieco and Mascolo, Electronics Letters 40(5), 2004",
     seeds=SeedRule(least=10, most=400, hops=300e6, part=3),
-    holds="Over several full drop-tail queues a long TFRC flow starves, an order of magnitude below Reno's; "
-    "with RED it does not.",
+    holds="Over five or more full drop-tail queues a long TFRC flow starves, an order of magnitude below Reno's. "
+    "(With RED, of which the letter says nothing, it does not here.)",
     fails="TFRC among Reno gets two to four times as much, not slightly more.",
 )
 chain = partial(

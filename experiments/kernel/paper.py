@@ -12,6 +12,7 @@ from tfrc.lab import Emulation, Experiment, Paper, Quick, Run, over
 
 KERNEL = Paper(
     "nothing published: the kernel's TCP, recorded in emulated.csv",
+    own=True,
     holds="What is simulated of Linux's TCP is what its kernel does in the same scenario, within the bands.",
 )
 QUEUE = "link.bottleneck.queue"

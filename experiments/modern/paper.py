@@ -13,9 +13,10 @@ import numpy as np
 
 from tfrc.lab import Experiment, Paper, Run, over
 
-MAP = Paper("nothing published: a map of our own")
+MAP = Paper("nothing published: a map of our own", own=True)
 KERNEL = Paper(
     "nothing published: the kernel's TCP, recorded in emulated.csv",
+    own=True,
     holds="TFRC's rate is within a factor of two of the kernel's Reno and CUBIC where queues are RED, CoDel or "
     "of one product and windows are middling.",
     fails="Next to CUBIC over 200 ms it has an eighth to a half, behind four products less than a half, and next "

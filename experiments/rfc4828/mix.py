@@ -1,6 +1,7 @@
 """TCP, TFRC and web sessions through one queue: Tables 12 to 21.
 
-The web traffic is a model of ours, so that measured values are compared with those of ns-2 with it.
+The web traffic is a model of ours: measured values are compared with those of ns-2 with it, and with the print,
+which they then show to be of another one.
 """
 
 from functools import partial
@@ -51,7 +52,9 @@ def mixed(table: Experiment, run: str, tcp: str, tfrc: str, segment: int = 1460,
             found[f"{name}_send_Kbps"] = bytes_on_the_wire * 8 / run.measured_s / 1000
         return found
 
-    here: dict[str, Any] = {"run": run, "rows": options.get("rows"), "against": "ns2"}
+    # In the queue of buffers nothing is printed.
+    against = "either" if run == "named" else "ns2"
+    here: dict[str, Any] = {"run": run, "rows": options.get("rows"), "against": against}
     for name, rule in ((tcp, None), (tfrc, at_limit(200, 100))):
         table.columns(f"{name}_drop_rate", band="drop", **here)
         table.columns(f"{name}_send_Kbps", uninformative=rule, **here)

@@ -21,7 +21,7 @@ PAPER = Paper(
     # TR-00-003 §3: the report simulates its own TFRC; ns-2.35's is a variant.
     revision="sigcomm2000",
     holds="TFRC shares links with TCP, varies less, halves its rate in about five round-trip times and adds "
-    "0.12 packets in each without loss.",
+    "little more than a tenth of a packet in each without loss (0.14 by the slides, 0.12 by the report).",
     fails="Among on/off sources, at losses of a third and more, TFRC varies about half as much as printed and is "
     "half as equivalent to TCP; below two packets in a round-trip time its rate falls more slowly.",
     unknown="How the TFRC of March 2000, whose program is not to be had, behaved in these two; the Internet paths "

@@ -329,7 +329,7 @@ def test_computations_count_the_hops_of_their_simulations_and_take_changes() -> 
 def test_closed_forms_agree_with_the_print() -> None:
     found = library.load(EXPERIMENTS, ["rhee-xu/figure-13", "sigcomm2000/fig-05", "rfc4828/table-01"])
     words = [one["verdict"] for one in runner.run(found, jobs=1)["experiments"]]
-    assert words == ["agrees-with-print"] * 3
+    assert words == ["agrees-with-values"] * 3
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")

@@ -32,13 +32,13 @@ def verdicts(found: dict[str, Any]) -> tuple[Optional[str], Optional[str], str]:
 @pytest.mark.parametrize(
     ("values", "between", "wanted"),
     [
-        ((900.0, 300.0), (0.1, 0.9), "agrees-with-print"),
+        ((900.0, 300.0), (0.1, 0.9), "agrees-with-values"),
         ((1200.0, 300.0), (0.1, 0.9), "disagrees"),
-        ((1000.0, 250.0), (0.1, 0.9), "agrees-with-print"),
+        ((1000.0, 250.0), (0.1, 0.9), "agrees-with-values"),
         # A claim that holds in the source must hold.
         ((1000.0, 250.0), (0.3, 0.4), "disagrees"),
         # One that fails in the source's own table need not.
-        ((1000.0, 250.0), (0.5, 0.6), "agrees-with-print"),
+        ((1000.0, 250.0), (0.5, 0.6), "agrees-with-values"),
         # On the edge of the band neither can be said: any value that rounds to 900 may be meant.
         ((900.5 * 1.25, 300.0), (0.1, 0.9), "undetermined"),
     ],
@@ -54,7 +54,7 @@ def test_a_plateau_says_nothing_and_a_missing_reference_neither(folder: Path) ->
     rule = 'uninformative=(lambda measured, *_: measured > 0.97 * 1000, "the limit")'
     put(folder, experiment_py=changed('columns("kbps")', f'columns("kbps", {rule})'))
     found = judged(folder, (1500.0, 300.0))
-    assert found["verdict"] == "agrees-with-print" and found["cells"][0]["note"] == "the limit"
+    assert found["verdict"] == "agrees-with-values" and found["cells"][0]["note"] == "the limit"
     assert (found["tally"]["print"]["agree"], found["tally"]["uninformative"]) == (1, 1)
     put(folder, published_csv="loss,kbps\n1%,900\n5%,\n")
     found = judged(folder, (900.0, 7.0))
@@ -73,7 +73,7 @@ def test_print_and_ns2_are_judged_apart(folder: Path) -> None:
     assert list(as_ns2["tally"]["print"].values()) == [1, 1, 0] and list(as_ns2["tally"]["ns2"].values()) == [2, 0, 0]
     assert "print: 1 of 2 cells agree" in as_ns2["reason"]
     as_print = judged(folder, (900.0, 300.0))
-    assert verdicts(as_print) == ("agrees", "disagrees", "agrees-with-print")
+    assert verdicts(as_print) == ("agrees", "disagrees", "agrees-with-values")
     # A probe is not judged.
     assert all(one["column"] == "kbps" or one["verdict"] is None for one in as_print["cells"])
     assert judged(folder, (3000.0, 300.0))["verdict"] == "disagrees"
@@ -111,7 +111,7 @@ def test_a_table_next_to_ns2_alone_is_judged_by_welch(folder: Path) -> None:
     [
         (
             "agrees-with-ns2", ("undetermined", "agrees"), ((26, 30), (30, 33), (6, 6)),
-            "Agrees with ns-2; is open against the print: 26 of 30 values agree with the print, 30 of 33 with ns-2, "
+            "Agrees with ns-2; is open against the printed values: 26 of 30 values agree with the print, 30 of 33 with ns-2, "
             "all 6 claims hold.",
         ),
         (
@@ -121,20 +121,24 @@ def test_a_table_next_to_ns2_alone_is_judged_by_welch(folder: Path) -> None:
         ),
         (
             "disagrees", ("disagrees", None), ((2, 9), (0, 0), (0, 0)),
-            "Disagrees with the print: 2 of 9 values agree with the print.",
+            "Disagrees with the printed values: 2 of 9 values agree with the print.",
         ),
         (
             "disagrees", ("disagrees", "disagrees"), ((0, 2), (1, 2), (0, 0)),
-            "Disagrees with the print and with ns-2: 0 of 2 values agree with the print, 1 of 2 with ns-2.",
+            "Disagrees with the printed values, and with ns-2: 0 of 2 values agree with the print, 1 of 2 with ns-2.",
         ),
         (
             "undetermined", ("agrees", "undetermined"), ((0, 0), (3, 4), (1, 1)),
-            "Agrees with the print as far as that goes; is open against ns-2: 3 of 4 values agree with ns-2, "
+            "Agrees with the claims of the print alone as far as that goes; is open against ns-2: 3 of 4 values agree with ns-2, "
             "1 of 1 claims hold.",
         ),
         (
-            "agrees-with-print", ("agrees", "disagrees"), ((9, 9), (1, 9), (0, 0)),
-            "Agrees with the print; disagrees with ns-2: all 9 values",
+            "agrees-with-values", ("agrees", "disagrees"), ((9, 9), (1, 9), (0, 0)),
+            "Agrees with the printed values; disagrees with ns-2: all 9 values",
+        ),
+        (
+            "agrees-with-claims", ("agrees", None), ((0, 0), (0, 0), (4, 4)),
+            "Agrees with the claims of the print alone: all 4 claims hold.",
         ),
     ],
 )  # fmt: skip
@@ -143,6 +147,8 @@ def test_the_sentence_says_no_more_than_the_verdict(
 ) -> None:
     found = text.verdict(word, dict(zip(("print", "ns2"), of)), dict(zip(("print", "ns2", "claims"), counts)))
     assert found.startswith(says)
+    recorded = text.verdict("agrees-with-recording", {"recording": "agrees"}, {"claims": (2, 2)})
+    assert recorded == "Agrees with our own recordings: both claims hold."
 
 
 def test_numbers_have_four_digits() -> None:
@@ -304,6 +310,6 @@ def test_a_broken_closed_form_turns_its_tables_red(
         found = library.load(tmp_path, [f"rfc4828/table-{number}" for number in tables])
         return {one["id"][-2:]: one["verdict"] for one in runner.run(found)["experiments"]}
 
-    assert verdicts_of() == dict.fromkeys(tables, "agrees-with-print")
+    assert verdicts_of() == dict.fromkeys(tables, "agrees-with-values")
     path.write_text(program.replace(old, new), encoding="utf-8")
     assert verdicts_of() == dict.fromkeys(tables, "disagrees")

@@ -70,14 +70,14 @@ def test_the_lines_of_an_experiment_and_its_readme(checkout: Path) -> None:
     text = page(checkout)
     item = "### disagrees * [p/x](../experiments/p/x/README.md) (Odd <b>\\|a\\_title): print: 1 of 2 cells agree"
     assert item in " ".join(text.split()) and max(map(len, text.partition("## Tally")[0].splitlines())) <= 100
-    assert "\n| p | 1/2 | 0/0 | 1 | 0 | 0 | 1 | 0 |\n| all | 1/2 | " in text
+    assert "\n| p | 1/2 | 0/0 | 1 | 0 | 0 | 0 | 0 | 1 | 0 |\n| all | 1/2 | " in text
     lines = [line for line in text.splitlines() if line.startswith("| [p/x](../experiments/p/x/README.md)")]
     assert lines[0].endswith("| Odd <b>\\|a\\_title | disagrees | - | disagrees | 1/1 |")
     assert lines[1].endswith("| 1/2 |  | 1.167 over print | 1% kbps: 1.333 over print | 10 | 12.35 |")
     assert len(lines) == 2
-    assert "| [p/y](../experiments/p/y/README.md) * | T | agrees | - | agrees-with-print | 1/1 |" in text
+    assert "| [p/y](../experiments/p/y/README.md) * | T | agrees | - | agrees-with-values | 1/1 |" in text
     readme = page(checkout, "experiments/p/x/README.md")
-    said = "**Verdict.** Disagrees with the print: 1 of 2 values agree with the print, 1 of 1 claims hold."
+    said = "**Verdict.** Disagrees with the printed values: 1 of 2 values agree with the print, 1 of 1 claims hold."
     image = "![Odd <b>\\|a\\_title](picture.svg)\n\n"
     assert readme == README.replace("# One\n", f"# One\n\n{publish.MARKS[0]}\n{image}{said}\n{publish.MARKS[1]}\n")
     peers = page(checkout, "docs/peers.md")
@@ -101,7 +101,7 @@ def test_results_renew_a_page_in_part(checkout: Path) -> None:
     # What was not run is named with the commit, until it is.
     assert part.count("Before `0123abc`:\n\n* `p/y`\n\n") == 1 and "`p/x`" not in part
     assert lab(checkout, "publish", of(checkout, "p/y", (900.0, 300.0))) == 0 and "0123abc" not in page(checkout)
-    assert "Agrees with the print: both values agree" in page(checkout, "experiments/p/x/README.md")
+    assert "Agrees with the printed values: both values agree" in page(checkout, "experiments/p/x/README.md")
 
 
 def test_a_title_that_changes_loses_nothing(checkout: Path) -> None:

@@ -234,7 +234,7 @@ def test_an_emulated_experiment_waits_for_its_record_and_is_judged_by_it(folder:
     assert "link.path.loss=1%" in first["set"] and first["set"][-1] == "flow.one.start=100ms"
     assert "link.path.loss=5%" in last["set"]
     [found] = runner.run(load(folder), jobs=1)["experiments"]
-    assert found["verdict"] == "agrees-with-print" and "recorded on Linux 6.1.0-test, 20" in found["reason"]
+    assert found["verdict"] == "agrees-with-claims" and "recorded on Linux 6.1.0-test, 20" in found["reason"]
     cell = found["cells"][0]
     assert (cell["measured"], cell["verdict"], cell["emulated_runs"]) == (None, None, 2) and cell["emulated"] > 100.0
 

@@ -213,7 +213,11 @@ def run(experiments: Sequence[Experiment], given: Any) -> dict[str, Any]:
     if given.dask:
         from distributed import Client
 
-        client = Client(given.dask)
+        try:
+            client = Client(given.dask, timeout=10)
+        except (OSError, ValueError) as error:
+            about = f"--dask {given.dask}: no scheduler answers there ({error}); start one with `dask scheduler`"
+            raise BadExperiment(about) from None
     try:
         with bar("auto", "run") as report:
             how = {"quick": given.quick, "jobs": given.jobs, "cache": _cache(given), "client": client}

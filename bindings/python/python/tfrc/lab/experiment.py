@@ -77,7 +77,8 @@ class SeedRule:
 class Paper:
     """The common part of a publication's experiments: its name, the rule of seeds, the revision of
     TFRC that its flows run as published; and for the head of results.md what of it holds, what does
-    not, and what cannot be known."""
+    not, and what cannot be known. Where `own`, nothing is published: the reference is a recording
+    by this project."""
 
     source: str
     seeds: Optional[SeedRule] = None
@@ -85,6 +86,7 @@ class Paper:
     holds: Optional[str] = None
     fails: Optional[str] = None
     unknown: Optional[str] = None
+    own: bool = False
 
 
 @dataclass(frozen=True)

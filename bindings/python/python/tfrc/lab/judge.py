@@ -17,6 +17,7 @@ import numpy as np
 
 from .experiment import FEWEST_CONTROLLED, Claim, Column, Experiment, Means, SeedRule
 from .statistics import Estimate, Known, Welch, estimate, holm, welch
+from .text import AGREES_WITH_PRINT
 from .verdict import FEWEST_RUNS, Comparison, Reference, compare, of_both, width_over_band
 
 # The share of the informative cells that must agree.
@@ -222,10 +223,14 @@ def judge(experiment: Experiment, measured: Measured, runs: int) -> dict[str, An
     # Cells known only from ns-2 may lower the verdict of the print, and never raise it.
     lowered = alone if words["print"] == "agrees" and alone is not None else words["print"]
     verdict = of_both(lowered, words["ns2"])
+    own = experiment.paper.own
+    if verdict == "agrees-with-print":
+        verdict = AGREES_WITH_PRINT[2 if own else 0 if any(tally["print"].values()) else 1]
     recorded = experiment.emulated.words if experiment.world == "emu" and experiment.emulated else None
     return {
         **head(experiment), "runs": runs, "packet_hops": measured.packet_hops,
-        "verdict_print": words["print"], "verdict_ns2": words["ns2"],
+        "verdict_print": None if own else words["print"], "verdict_recording": words["print"] if own else None,
+        "verdict_ns2": words["ns2"],
         "verdict": "undetermined" if verdict in (None, "uninformative") else verdict,
         "reason": _reason(tally, seeds) + (f"; recorded on {recorded}" if recorded else ""),
         "tally": tally, "cells": cells, "claims": claims, "variants": _variants(experiment, measured),
@@ -243,7 +248,8 @@ def head(experiment: Experiment) -> dict[str, Any]:
 def not_run(experiment: Experiment, reason: str) -> dict[str, Any]:
     """An experiment that was not run, or not to its end."""
     return {
-        **head(experiment), "runs": 0, "packet_hops": 0, "verdict_print": None, "verdict_ns2": None,
+        **head(experiment), "runs": 0, "packet_hops": 0, "verdict_print": None, "verdict_recording": None,
+        "verdict_ns2": None,
         "verdict": "not-run", "reason": reason, "tally": _tally([], []), "cells": [], "claims": [], "variants": [],
     }  # fmt: skip
 

@@ -32,14 +32,16 @@ td:first-child, th:first-child { padding-left: 0; }
 .prose { max-width: 50rem; } .prose table { margin: 1rem 0; } .prose td { white-space: normal; vertical-align: top; }
 pre { overflow-x: auto; font-size: .85rem; } .hint { color: GrayText; font-size: .9rem; }
 .disagrees, .fails { color: light-dark(#b01, #f78); }
-.agrees-with-print, .agrees-with-ns2, .holds { color: light-dark(#171, #8d8); }
+[class^="agrees-with"], .holds { color: light-dark(#171, #8d8); }
 .undetermined { color: light-dark(#850, #eb6); }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); gap: 1.5rem; }
 .gallery a { color: inherit; text-decoration: none; } .gallery p { margin: .3rem 0; }
 .gallery .figure { max-height: 16rem; overflow: hidden; }
 """
 WORDS = {
-    "agrees-with-print": "✓ agrees with print", "agrees-with-ns2": "≈ agrees with ns-2",
+    "agrees-with-print": "✓ agrees with print", "agrees-with-values": "✓ agrees with printed values",
+    "agrees-with-claims": "✓ agrees with claims alone", "agrees-with-recording": "✓ agrees with our recordings",
+    "agrees-with-ns2": "≈ agrees with ns-2",
     "disagrees": "✗ disagrees", "undetermined": "? undetermined", "uninformative": "· says nothing", "not-run": "– not run", "-": "",
 }  # fmt: skip
 HOLDS = {True: ("holds", "✓ holds"), False: ("fails", "✗ fails"), None: ("undetermined", "? open")}

@@ -24,7 +24,7 @@ from . import emulated, figure, text
 from .store import Store
 from .experiment import BadExperiment, Experiment
 from .judge import not_run, of_counts
-from .text import VERDICTS, number, over, plain
+from .text import AGREES_WITH_PRINT, VERDICTS, number, over, plain
 from .verdict import of_both
 
 # The lines of a README between which the verdict stands.
@@ -47,7 +47,7 @@ are in the [gallery](gallery.md).
 FINDINGS = """
 ## Findings
 
-Experiments that do not agree with the print, by verdict. The page of each experiment gives the
+Experiments that do not agree with the print or a recording, by verdict. The page of each experiment gives the
 cause, with the run that shows it, or says that none was found.
 """
 GALLERY = """\
@@ -65,8 +65,9 @@ their findings, lines and part of the tally are of before. `tfrc-lab run ID --ou
 """
 TABLES = {
     "Verdicts": (
-        "| print, ns-2 | the verdict against the published values, and against ns-2.35; `-` where there is nothing "
-        "to compare |\n| verdict | both in one word |\n| claims | how many hold |\n",
+        "| print, ns-2 | the verdict against the published values and claims, and against ns-2.35; `-` where there is "
+        "nothing to compare |\n| verdict | both in one word, and whether printed values were compared, claims alone, or "
+        "a recording of ours |\n| claims | how many hold |\n",
         "| experiment | | print | ns-2 | verdict | claims |\n| --- | --- | --- | --- | --- | --- |\n",
     ),
     "Cells and costs": (
@@ -191,6 +192,8 @@ class Pages:
             return f"Not run: {(verdict[4:5] or [': never'])[0].partition(': ')[2]}."
         counts_ = {"print": _fraction(cells_[1]), "ns2": _fraction(cells_[2]), "claims": _fraction(verdict[5])}
         words = {name: None if word == "-" else word for name, word in zip(("print", "ns2"), verdict[2:4])}
+        if words == {"print": None, "ns2": None}:
+            words["recording"] = verdict[4].partition("-")[0]
         return text.verdict(verdict[4], words, counts_)
 
     def _results(self) -> str:
@@ -247,8 +250,12 @@ class Pages:
             shares = [f"{words.count('agrees')}/{len(words)}" for words in against]
             counts = [str(sum(one.word == word for one in some)) for word in VERDICTS]
             lines.append(f"| {' | '.join([plain(name), *shares, *counts])} |")
-        about = "`print` and `ns-2`: experiments that agree with it, of those that are compared with it."
-        return "\n".join([*lines, "", about, ""])
+        about = (
+            "`print` and `ns-2`: experiments that agree with it, of those that are compared with it. Those that agree "
+            "with the print do so with printed values, or with claims alone, of whose figures no value was compared; "
+            "and some have no print, only recordings by this project."
+        )
+        return "\n".join([*lines, "", textwrap.fill(about, **WRAP), ""])
 
     def _peers(self) -> str:
         titles = {one.id: one.title for one in self.experiments}
@@ -350,7 +357,7 @@ def entry(experiment: Experiment, e: Mapping[str, Any]) -> Entry:
     """The part of results.md that these results make."""
     name = f"[{e['id']}](../experiments/{e['id']}/README.md)" + (" *" if e["must_agree"] else "")
     title, tally, found = plain(e["title"]), e["tally"], Entry()
-    if e["verdict"] != "agrees-with-print":
+    if e["verdict"] not in AGREES_WITH_PRINT:
         found.finding = _item(f"{name} ({title}): {plain(e['reason'])}.")
     verdict = f"not-run: {e['reason']}" if e["verdict"] == "not-run" else e["verdict"]
     words = [e["verdict_print"] or "-", e["verdict_ns2"] or "-", verdict]

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
 MARKS = {"agrees": "✓", "disagrees": "✗", "undetermined": "?", "uninformative": "·"}
-VERDICTS = ("agrees-with-print", "agrees-with-ns2", "undetermined", "disagrees", "not-run")
+# What an experiment that agrees with its print was compared with: printed values; claims alone; or, where nothing
+# is printed, recordings of this project.
+AGREES_WITH_PRINT = ("agrees-with-values", "agrees-with-claims", "agrees-with-recording")
+VERDICTS = (*AGREES_WITH_PRINT, "agrees-with-ns2", "undetermined", "disagrees", "not-run")
 
 
 def number(x: Optional[float]) -> str:
@@ -39,29 +42,32 @@ def sentence(result: dict[str, Any]) -> str:
     tally = result["tally"]
     counts = {key: (tally[key]["agree"], sum(tally[key].values())) for key in ("print", "ns2")}
     counts["claims"] = (tally["claims_held"], tally["claims"])
-    words = {key: result[f"verdict_{key}"] for key in ("print", "ns2")}
+    words = {key: result[f"verdict_{key}"] for key in ("print", "recording", "ns2")}
     return verdict(result["verdict"], words, counts)
 
 
 def verdict(
     word: str, of: Mapping[str, Optional[str]], counts: Mapping[str, tuple[int, int]], enough: float = 0.9
 ) -> str:
-    """A sentence of the verdicts on `print` and `ns2` and of the counts: values that agree with
-    each, and `claims` that hold, of all. The reference that decides stands first."""
-    names = {"print": "the print", "ns2": "ns-2"}
+    """A sentence of the verdicts on `print`, `recording` and `ns2` and of the counts: values that
+    agree with each, and `claims` that hold, of all. The reference that decides stands first, with
+    what of the print was compared."""
+    names = {"print": "the print", "recording": "our own recordings", "ns2": "ns-2"}
+    compared = "the printed values" if counts.get("print", (0, 0))[1] else "the claims of the print alone"
     verbs = {"agrees": "agrees with", "disagrees": "disagrees with", "undetermined": "is open against"}
     parts = {}
     for key, name in names.items():
         if of.get(key) is not None:
-            parts[key] = f"{verbs[str(of[key])]} {name}"
+            parts[key] = f"{verbs[str(of[key])]} {compared if key == 'print' else name}"
     some, all_ = counts.get("print", (0, 0))
     if of.get("print") == "disagrees" and some >= enough * all_:
         parts["print"] = "does not bear out every claim of the print"
-    elif of.get("print") == "agrees" and word != "agrees-with-print":
+    elif of.get("print") == "agrees" and word not in AGREES_WITH_PRINT:
         parts["print"] += " as far as that goes"
-    elif len(parts) == 2 and of["print"] == of["ns2"]:
-        parts = {"print": f"{parts['print']} and {verbs[str(of['ns2'])].split()[-1]} ns-2"}
-    order = sorted(parts, key=lambda key: key == "print", reverse=word != "agrees-with-ns2")
+    elif {"print", "ns2"} <= {*parts} and of["print"] == of["ns2"]:
+        parts["print"] += f", and {verbs[str(of['ns2'])].split()[-1]} ns-2"
+        del parts["ns2"]
+    order = sorted(parts, key=lambda key: key != "ns2", reverse=word != "agrees-with-ns2")
     said = [f"{_share(*counts[key])} values agree with {names[key]}" for key in names if counts.get(key, (0, 0))[1]]
     if len(said) == 2:
         said[1] = said[1].replace("values agree ", "")
