@@ -177,6 +177,19 @@ def moves(browser: Browser, pictures: Path) -> None:
            "a mistake does not lead to its place")
     browser.picture(pictures / "mistake.png")
 
+    # It is gone as soon as something runs, and a long run can be stopped.
+    browser.script("$('text').value = PRESETS[0].text.replace(/^duration = .*/m, 'duration = \"100000s\"'); $('text').oninput()")
+    browser.until("!$('stop').hidden")
+    expect(browser.script("$('mistakes').textContent") == "", "a mistake stays while a scenario runs")
+    browser.script("$('stop').click()")
+    expect(browser.script("$('status').textContent").startswith("Stopped after"), "a run cannot be stopped")
+
+    # What is no text does not take the place of the scenario.
+    browser.script("(() => { const data = new DataTransfer(); data.items.add(new File([new Uint8Array([137, 80, 78, 71, 0])], 'a.png'));"
+                   "dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()")
+    browser.until("$('mistakes').textContent.includes('a.png is no text')")
+    expect("100000s" in browser.script("state.text"), "a file that is no text has taken the scenario's place")
+
     # A file that is dropped is taken.
     text = json.dumps((ROOT / "scenarios/parking-lot.toml").read_text())
     browser.script(f"(() => {{ const data = new DataTransfer(); data.items.add(new File([{text}], 'parking-lot.toml'));"
@@ -196,6 +209,16 @@ def lesson(browser: Browser, pictures: Path) -> None:
             shown = f"how-{width}{'-dark' if dark else ''}"
             looks_right(browser, shown)
             browser.picture(pictures / f"{shown}.png")
+    # The bars with their weights give the mean that stands there.
+    label, said = browser.script("(() => { LESSONS[0].seek(0.16); return [LESSONS[0].sketch.canvas.getAttribute('aria-label'), "
+                                 "LESSONS[0].said.textContent]; })()")
+    bars = [(int(packets), float(weight)) for packets, weight in re.findall(r"(\d+) × ([\d.]+)", label)]
+    first = int(re.search(r"open (\d+)", label)[1])
+    weights = [weight for _, weight in bars]
+    means = [sum(map(lambda one, weight: one * weight, some, weights)) / sum(weights)
+             for some in ([packets for packets, _ in bars], [first, *(packets for packets, _ in bars)])]
+    shown = float(re.search(r"1 / ([\d.]+)", said)[1])
+    expect(abs(max(means) - shown) < 1, f"bars of {label} give {means}, and {said!r} stands there")
     print("   How TFRC works: four pictures")
 
 

@@ -36,6 +36,13 @@ ${more}
 /** The weights of RFC 5348 §5.4, for the newest interval first. */
 const WEIGHTS = [1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2];
 
+/** The mean of intervals, the newest first. */
+function weighted(intervals) {
+  const some = intervals.slice(0, WEIGHTS.length);
+  const sum = (value) => some.reduce((all, one, k) => all + WEIGHTS[k] * value(one), 0);
+  return sum((one) => one) / sum(() => 1);
+}
+
 /** A picture: sliders and words, a button, the time, and places for drawing. */
 class Lesson {
   constructor(id, about) {
@@ -47,7 +54,7 @@ class Lesson {
     this.sliders = made("div", { class: "sliders" });
     this.values = {};
     for (const control of this.controls) this.add(control);
-    this.button = made("button", { type: "button", "aria-pressed": "false" }, "Play");
+    this.button = made("button", { type: "button" }, "Play");
     this.button.onclick = () => this.play(!this.playing);
     this.time = made("input", { type: "range", min: "0", max: "1000", value: "0" });
     this.output = made("small");
@@ -71,6 +78,8 @@ class Lesson {
       this.values[key] = list ? control.value : values[control.value];
       const shown = list ? "" : `${this.values[key]} ${unit}`;
       output.textContent = shown;
+      // The label has the value too: the name is spoken once, and then the value alone.
+      control.setAttribute("aria-label", words);
       if (!list) control.setAttribute("aria-valuetext", shown);
     };
     control.value = list ? value : values.indexOf(value);
@@ -106,7 +115,6 @@ class Lesson {
     this.playing = on;
     if (on && this.at >= 60) this.at = 0;
     this.button.textContent = on ? "Pause" : "Play";
-    this.button.setAttribute("aria-pressed", on);
   }
 
   /** Shows the run at this share of its time. */
@@ -183,7 +191,9 @@ const LESSONS = [
     speed: 5,
     controls: [{ key: "loss", words: "Packets lost", values: [0.2, 0.3, 0.5, 0.8, 1, 1.5, 2, 3], value: 0.5, unit: "%" }],
     scenario: ({ loss }) => LINK({ rate: 20, delay: 25, queue: 500, more: `loss = "${loss}%"
-changes = [{ at = "20s", loss = "${Number((4 * loss).toFixed(2))}%" }, { at = "40s", loss = "${loss}%" }]` }) + TFRC(),
+changes = [{ at = "20s", loss = "${Number((4 * loss).toFixed(2))}%" }, { at = "40s", loss = "${loss}%" }]` })
+      // Bars and weights give the mean: no discounting of §5.5, which takes from them when an interval is long.
+      + TFRC("[flow.tfrc]\ndiscounting = \"off\""),
     build() {
       this.sketch = new Sketch(this.place, "Loss intervals, packets: the newest on the left, with their weights", 190);
       this.curve = this.chart("Loss event rate p, %", { unit: "%", scale: 100, height: 150, least: 0.5 });
@@ -201,10 +211,18 @@ changes = [{ at = "20s", loss = "${Number((4 * loss).toFixed(2))}%" }, { at = "4
       const closed = past.map(([, , interval]) => interval).reverse().slice(0, 8);
       const look = Math.max(0, run.lookAt(at) + 1), last = past.length ? past[past.length - 1][0] : 0;
       const open = Math.max(0, this.sent[look] - this.sent[Math.max(0, run.lookAt(last) + 1)]);
-      const mean = past.length ? past[past.length - 1][3] : NaN;
-      const p = look > 0 ? run.flow(look - 1, 0, "p") : 0;
+      const mean = weighted(closed), longer = Math.max(mean, weighted([open, ...closed]));
+      const p = past.length ? 1 / longer : 0;
       const scale = ticks(Math.max(open, ...closed, 10), 3), most = scale[scale.length - 1], bottom = height - 34, slot = (width - 50) / 9;
       const y = (packets) => bottom - (Math.min(packets, most) / most) * (bottom - 20);
+      const outlined = (words, x, y) => {
+        // On lines and bars too.
+        g.lineWidth = 3;
+        g.strokeStyle = color("--panel");
+        g.strokeText(words, x, y);
+        g.lineWidth = 1;
+        g.fillText(words, x, y);
+      };
       const bar = (k, packets, weight, name, dashed) => {
         const x = 46 + k * slot + slot * 0.12, wide = slot * 0.76;
         g.globalAlpha = dashed ? 1 : 0.25 + 0.75 * weight;
@@ -214,12 +232,15 @@ changes = [{ at = "20s", loss = "${Number((4 * loss).toFixed(2))}%" }, { at = "4
         else g.fillRect(x, y(packets), wide, bottom - y(packets));
         g.setLineDash([]);
         g.globalAlpha = 1;
-        g.textAlign = "center";
-        g.fillStyle = color("--text");
-        g.fillText(packets.toFixed(0), x + wide / 2, y(packets) - 4);
-        g.fillStyle = color("--quiet");
-        g.fillText(name, x + wide / 2, bottom + 14);
+        names.push(() => {
+          g.textAlign = "center";
+          g.fillStyle = color("--text");
+          outlined(packets.toFixed(0), x + wide / 2, y(packets) - 4);
+          g.fillStyle = color("--quiet");
+          g.fillText(slot < 40 ? name.replace("× ", "") : name, x + wide / 2, bottom + 14);
+        });
       };
+      const names = [];
       bar(0, open, 1, "open", true);
       closed.forEach((packets, k) => bar(k + 1, packets, WEIGHTS[k], `× ${WEIGHTS[k]}`, false));
       if (p > 0) {
@@ -234,13 +255,15 @@ changes = [{ at = "20s", loss = "${Number((4 * loss).toFixed(2))}%" }, { at = "4
         g.textAlign = "right";
         g.fillText(`mean ${(1 / p).toFixed(0)}`, width - 6, y(1 / p) - 5);
       }
-      g.textAlign = "left";
+      names.forEach((write) => write());
       g.fillStyle = color("--quiet");
       g.textAlign = "right";
       for (const value of scale) g.fillText(label(value), 40, y(value) + 4);
+      const bars = closed.map((packets, k) => `${packets.toFixed(0)} × ${WEIGHTS[k]}`).join(", ");
+      this.sketch.canvas.setAttribute("aria-label", `Loss intervals, packets: open ${open.toFixed(0)}; closed ${bars || "none"}`);
       this.said.textContent = p > 0
         ? `p = 1 / ${(1 / p).toFixed(1)} = ${digits(p * 100)} %, after ${past.length} loss events` +
-          (Number.isNaN(mean) || 1 / p <= mean * 1.001 ? "." : "; the open interval is long enough to count.")
+          (longer > mean ? "; the open interval counts as the newest, because it makes the mean longer." : ".")
         : "No packet has been lost yet: p is 0.";
     },
   }),

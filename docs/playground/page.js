@@ -73,6 +73,8 @@ function sliders() {
     input.value = input.disabled ? 0 : nearest(slider.values, value);
     const shown = input.disabled ? "as in the text" : `${digits(value).replace(/\.?0+$/, (zeros) => zeros.startsWith(".") ? "" : zeros)}${slider.unit ? ` ${slider.unit}` : ""}`;
     output.textContent = shown;
+    // The label has the value too: the name is spoken once, and then the value alone.
+    input.setAttribute("aria-label", slider.words);
     input.setAttribute("aria-valuetext", shown);
     input.oninput = () => {
       const chosen = slider.values[input.value];
@@ -116,8 +118,27 @@ function arrange() {
 
 let newest = 0, waits = 0, damage;
 
+/** Says how far a run is, and after a while how long it will take; what was wrong before it is gone. */
+function going(run, since) {
+  const time = run.time(run.count - 1), passed = (performance.now() - since) / 1e3;
+  const more = passed > 2 && time > 0 ? `, about ${digits(Math.ceil(passed * (run.duration / time - 1)))} s more` : "";
+  $("status").textContent = `Running: ${time.toFixed(0)} of ${run.duration} s${more} …`;
+  $("mistakes").replaceChildren();
+  $("stop").hidden = passed < 0.5;
+}
+
+/** Ends the run that goes on; what it has shown stays. */
+function stop() {
+  if ($("stop").hidden) return;
+  newest++;
+  panes.forEach((pane) => pane.simulator.stop());
+  $("stop").hidden = true;
+  const run = panes[0]?.run;
+  $("status").textContent = run ? `Stopped after ${run.time(run.count - 1).toFixed(0)} of ${run.duration} s.` : "Stopped.";
+}
+
 async function run() {
-  const id = ++newest;
+  const id = ++newest, since = performance.now();
   arrange();
   waits++;
   const answers = await Promise.all(panes.map((pane, k) => pane.simulator.run({
@@ -126,12 +147,13 @@ async function run() {
     progress: (run) => {
       if (id === newest) {
         pane.set(run);
-        $("status").textContent = `Running: ${run.time(run.count - 1).toFixed(0)} of ${run.duration} s …`;
+        going(run, since);
       }
     },
   })));
   waits--;
   if (id !== newest || answers.some((answer) => !answer)) return;
+  $("stop").hidden = true;
   const wrong = answers.find((answer) => answer.mistakes || answer.fault);
   for (const pane of panes) pane.root.classList.toggle("stale", Boolean(wrong));
   if (wrong) return complain(wrong);
@@ -230,7 +252,7 @@ function keys(event) {
   const step = run.duration / Math.max(1, run.count), now = pointer ?? state.at;
   const moves = { ArrowLeft: -step, ArrowRight: step, PageDown: -run.duration / 10, PageUp: run.duration / 10,
     Home: -Infinity, End: Infinity };
-  if (event.key === "Escape") return point(undefined);
+  if (event.key === "Escape") return $("stop").hidden ? point(undefined) : stop();
   if (event.key === " ") {
     event.preventDefault();
     return play(!state.playing);
@@ -244,7 +266,6 @@ function play(on) {
   state.playing = on;
   if (on && panes[0]?.run && state.at >= panes[0].run.duration) state.at = 0;
   $("play").textContent = on ? "Pause" : "Play";
-  $("play").setAttribute("aria-pressed", on);
 }
 
 function showSpeed() {
@@ -323,8 +344,12 @@ function take(found) {
 
 async function file(dropped) {
   if (!dropped) return;
-  if (dropped.size > 1e6) return complain({ mistakes: [{ message: `${dropped.name} has more than 1 MB`, label: "a scenario is a text of some lines" }] });
-  take({ text: await dropped.text(), at: 0 });
+  const refuse = (message) => complain({ mistakes: [{ message, label: "a scenario is a text of some lines" }] });
+  if (dropped.size > 1e6) return refuse(`${dropped.name} has more than 1 MB`);
+  const text = await dropped.text();
+  // What is no UTF-8 is read as U+FFFD.
+  if (/[\0\ufffd]/.test(text)) return refuse(`${dropped.name} is no text`);
+  take({ text, at: 0 });
   $("about").textContent = `The file ${dropped.name}.`;
 }
 
@@ -336,6 +361,7 @@ function begin() {
     play(true);
   };
   $("play").onclick = () => play(!state.playing);
+  $("stop").onclick = stop;
   $("time").oninput = () => {
     state.at = ($("time").value / 1000) * (panes[0]?.run?.duration ?? 0);
     play(false);

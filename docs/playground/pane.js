@@ -34,7 +34,8 @@ class Pane {
     this.heading.hidden = !title;
     this.charts = {};
     for (const about of CHARTS) {
-      const canvas = element("canvas", { tabindex: "0", role: "img" });
+      // It takes arrow keys, which a picture does not.
+      const canvas = element("canvas", { tabindex: "0", role: "slider", "aria-valuemin": "0" });
       const body = element("tbody");
       const at = element("th", { scope: "col" }, "now");
       const heads = ["", ...about.after].map((name) => element("th", { scope: "col" }, name));
@@ -215,8 +216,8 @@ class Pane {
     const unit = this.shown.rates.some((group) => group.count > 1) ? "Mbit/s a flow" : "Mbit/s";
     this.sentence.textContent = `Mean after ${digits(run.warmup)} s: ${parts.join(", ")} ${unit}${ratio}.${points}`;
     for (const { about, canvas } of Object.values(this.charts)) {
-      canvas.setAttribute("aria-label", `${about.title} over ${run.duration} s; the table has the values. ` +
-        "Arrow keys move the time.");
+      canvas.setAttribute("aria-label", `${about.title} over ${run.duration} s; the table has the values`);
+      canvas.setAttribute("aria-valuemax", run.duration);
     }
     if (run.notes.length) this.sentence.append(element("br"), element("span", { class: "quiet" }, run.notes.join(" ")));
   }
@@ -224,8 +225,10 @@ class Pane {
   /** Shows the time that is played, and the values there or at the pointer. */
   show(at, pointer) {
     if (!this.run) return;
-    for (const { chart, at: head } of Object.values(this.charts)) {
+    for (const { chart, at: head, canvas } of Object.values(this.charts)) {
       chart.show(at, pointer);
+      // What is played is not spoken, what a key or the pointer asks for is.
+      if (pointer !== undefined || !canvas.hasAttribute("aria-valuetext")) this.speak(canvas, pointer ?? at);
       const words = `at ${(pointer ?? at).toFixed(1)} s`;
       if (head.textContent !== words) head.textContent = words;
     }
@@ -234,6 +237,12 @@ class Pane {
       const value = look < 0 ? NaN : now(look), words = Number.isNaN(value) ? "–" : digits(value);
       if (cell.textContent !== words) cell.textContent = words;
     }
+  }
+
+  /** The time of a chart in words, with what happened around it. */
+  speak(canvas, t) {
+    canvas.setAttribute("aria-valuenow", t.toFixed(2));
+    canvas.setAttribute("aria-valuetext", [`${t.toFixed(1)} s`, ...this.events(t)].join("; "));
   }
 
   paint() {
