@@ -30,7 +30,7 @@ pub enum ConnectAnyError {
     #[error("no address to connect to")]
     NoAddress,
     /// Nobody answered in the time given to [`connect_waiting`].
-    #[error("nobody answered for {} s", .0.as_secs_f64())]
+    #[error("nobody answered for {} s: no receiver is there, or it takes private senders only (--quic)", .0.as_secs_f64())]
     NoAnswer(Duration),
     /// The options are out of range, or the system lacks something: the same for every address.
     #[error(transparent)]

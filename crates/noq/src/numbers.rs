@@ -20,8 +20,8 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Numbers a packet, and forgets those older than `oldest`: of a space that was discarded
-    /// nothing is ever reported.
+    /// Numbers a packet and drops numbers before `oldest`: a discarded packet number space is never
+    /// acknowledged.
     pub(crate) fn on_sent(&mut self, sent: Instant, pn: u64, oldest: u64) -> u64 {
         while self.in_flight.front().is_some_and(|packet| packet.id < oldest) {
             self.in_flight.pop_front();

@@ -17,7 +17,7 @@ use super::output::{LiveArgs, RecordArgs};
                         tfrc emu mix-droptail --report page.html   its TFRC flows beside the kernel's TCP\n  \
                         tfrc emu bottleneck --at far 'iperf3 -s -1' --at near 'iperf3 -c far'")]
 pub struct EmuArgs {
-    /// The scenario whose network is emulated: a file, or the name of one of the program's
+    /// The network: a file, or a built-in scenario (`tfrc scenario list`)
     #[arg(value_name = "SCENARIO", required_unless_present = "job")]
     pub scenario: Option<PathBuf>,
     /// Run a shell command at a node; may be given several times, each starts after the one before
@@ -32,8 +32,8 @@ pub struct EmuArgs {
     /// Seed of what the network draws
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Let the programs at the nodes run before all others, as the scenario's own flows do; one
-    /// that computes for two seconds without a wait is ended (SIGXCPU)
+    /// Let the programs at the nodes run before all others, as the scenario's own flows do; a
+    /// program that uses the CPU for 2 s without sleeping is killed (SIGXCPU)
     #[arg(long)]
     pub first: bool,
     /// Capture the packets that join the queue of a link; may be given several times

@@ -65,7 +65,7 @@ pub struct Cli {
 pub enum Command {
     /// Print the completion script of a shell
     Completions(CompletionsArgs),
-    /// Show a flow share an emulated bottleneck, over loopback and without privileges
+    /// Watch TFRC and TCP share a link, live on this machine; no root needed
     Demo(DemoArgs),
     /// Emulate a scenario's network in real time, with real programs and the kernel's TCP in it
     #[cfg(target_os = "linux")]
@@ -74,7 +74,7 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     EmuInside(EmuArgs),
-    /// Compute the rate of a loss event rate with the TCP throughput equation, or the reverse
+    /// Compute the TCP-friendly rate for a loss event rate, or the loss event rate for a rate
     Equation(EquationArgs),
     /// Play a scenario's network in real time between real programs, as a relay of UDP datagrams
     Link(LinkArgs),
@@ -82,19 +82,19 @@ pub enum Command {
     Man(ManArgs),
     /// Receive what somebody sends
     Recv(RecvArgs),
-    /// Feed the journal of a session into a fresh protocol machine and compare what it sends
+    /// Replay a recorded session and check that it sends the same packets
     Replay(ReplayArgs),
     /// Run the experiments of the literature and compare them with the published values
     Reproduce(ReproduceArgs),
     /// Show the built-in scenarios, or begin one
     Scenario(ScenarioArgs),
-    /// Print the form of all that --json and --json-stream print
+    /// Print the JSON Schema of all JSON output
     Schema(SchemaArgs),
     /// Send a file, a pipe or made-up data at the rate that is fair on the path
     Send(SendArgs),
     /// Run a scenario in virtual time
     Sim(SimArgs),
-    /// Send picture and sound, encoded by GStreamer at the rate that is fair on the path
+    /// Send video and audio, encoded by GStreamer at the rate that is fair on the path
     #[cfg(target_os = "linux")]
     Stream(MediaArgs),
 }

@@ -17,7 +17,7 @@ pub struct PrivateArgs {
     /// Private: encrypted, by QUIC in place of DCCP; at both ends
     #[arg(hide = UNKNOWN, long)]
     pub quic: bool,
-    /// Key of the host that is called, SHA256:..., as tfrc prints it there; kept
+    /// The receiver's key fingerprint, as `tfrc recv --quic` prints it; remembered for next time
     #[arg(hide = UNKNOWN, long, value_name = "KEY", requires = "quic", value_parser = values::fingerprint)]
     pub peer_key: Option<String>,
     /// File of this end's own key, made if it is not there; without it tfrc/key in the folder of

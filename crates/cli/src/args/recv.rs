@@ -53,9 +53,8 @@ pub struct RecvArgs {
     /// with -o. Words are split at spaces and may be quoted; no shell reads them
     #[arg(help_heading = OUTPUT, long, value_name = "COMMAND", conflicts_with_all = ["output", "overwrite", "append"])]
     pub exec: Option<String>,
-    /// Send each datagram on to a UDP address, such as that of a player, as it is and in order; one
-    /// connection after another until Ctrl-C, or --connections at once, each from a UDP port of its
-    /// own
+    /// Forward each datagram in order to this UDP address, such as a player's. Serves connections
+    /// one by one until Ctrl-C; with --connections several at once, each from its own port
     #[arg(help_heading = OUTPUT, long, value_name = "HOST:PORT", conflicts_with_all = ["output", "overwrite", "append", "exec"], value_parser = values::udp_target)]
     pub udp_out: Option<Target>,
     /// End after one connection; exit status 1 if it failed or brought no data
@@ -79,8 +78,8 @@ pub struct RecvArgs {
     /// or off
     #[arg(help_heading = ACCESS, long, value_name = "TIME|off", default_value = "off", value_parser = values::time_or_off)]
     pub idle_timeout: Limit,
-    /// End a connection whose sender is dead or cut off: nothing has come from it for this long,
-    /// and questions are unanswered. The first goes after 15 s, or half of TIME if that is less
+    /// End a connection after this long without a packet from its sender; probes begin at half of
+    /// TIME, at 15 s at the latest
     #[arg(help_heading = ACCESS, long, value_name = "TIME", default_value = "30s", value_parser = values::positive_time)]
     pub silence: Duration,
     /// Half-open and open connections that one IP address may have; without it no limit

@@ -15,7 +15,7 @@ use super::values;
                         tfrc sim bottleneck --report page.html                     one of the program's scenarios, with a page\n  \
                         tfrc sim my.toml --set flow.0.count=4 --runs 10 --jobs 0   ten runs of a changed file, on all processors")]
 pub struct SimArgs {
-    /// The scenario: a file, or the name of one of the program's (`tfrc scenario list`)
+    /// A file, or a built-in scenario (`tfrc scenario list`)
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["merge", "schema"])]
     pub scenario: Option<PathBuf>,
     /// The seed of all randomness, in place of the scenario's

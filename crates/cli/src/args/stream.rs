@@ -10,7 +10,7 @@ use super::output::{LiveArgs, StreamArgs};
 use super::private::PrivateArgs;
 use super::values::{self, Target};
 
-/// Arguments of `tfrc stream`: picture and sound, encoded by GStreamer at the allowed rate.
+/// Arguments of `tfrc stream`: video and audio, encoded by GStreamer at the allowed rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MediaArgs {
@@ -90,7 +90,7 @@ const EXAMPLES: &str = "Examples:
 It runs GStreamer: on Debian the packages python3-gi, gir1.2-gstreamer-1.0 and
 gstreamer1.0-plugins-base, -good, -bad and -ugly.";
 
-/// The source of picture and sound.
+/// The source of video and audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Input {

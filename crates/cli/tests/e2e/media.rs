@@ -1,4 +1,4 @@
-//! `tfrc stream`: picture and sound arrive as an MPEG transport stream that can be decoded.
+//! `tfrc stream`: video and audio arrive as an MPEG transport stream that can be decoded.
 
 use std::path::Path;
 

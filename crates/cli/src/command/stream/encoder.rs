@@ -26,7 +26,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Time between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The source of picture and sound.
+/// The source of video and audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     Camera(PathBuf),

@@ -1,4 +1,4 @@
-"""The pipeline of `tfrc stream`: picture and sound of a source as an MPEG transport stream on
+"""The pipeline of `tfrc stream`: video and audio of a source as an MPEG transport stream on
 standard output. x264's bitrate follows the allowed rate, which comes on standard input as
 `tfrc send --rate-out` writes it. follow.py stands in front of this text."""
 

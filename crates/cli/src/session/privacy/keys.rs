@@ -120,7 +120,7 @@ impl Keys {
             (Some(host), DEFAULT_PORT) => host.to_canonical().to_string(),
             (Some(host), port) => shown(SocketAddr::new(host, port)),
         };
-        reporter.note(&format!("the key of this end is {key}; the other end is"));
+        reporter.note(&format!("this end's key is {key}; run at the other end:"));
         reporter.note(&format!("  {program} {host} --quic --peer-key {key}{more}"));
     }
 }
