@@ -180,8 +180,8 @@ pub fn encode(sender_ssrc: u32, streams: &[(u32, u16, &[Metric])], timestamp: u3
 /// Reports may come in any order, twice, and not at all: after the last of them p is the one of the
 /// same reports in order. Reports on a stream follow each other without gaps (§3.1), so packets
 /// between the end of all reports so far and the beginning of a later one are those of a report
-/// that is lost or still on its way: they count neither as arrived nor as lost until it comes. So do
-/// the packets of other streams that were sent between them and that no report has covered.
+/// that is lost or still on its way: they count neither as arrived nor as lost until it comes. So
+/// do the packets of other streams that were sent between them and that no report has covered.
 #[derive(Debug, Clone, Default)]
 pub struct Adapter {
     /// The report's time, which goes round after 18 hours.
@@ -237,7 +237,7 @@ impl Stream {
         self.sent.get(place).map(|(_, id)| *id)
     }
 
-    /// What the Advisor calls the packets from one number to before another.
+    /// The Advisor's numbers of the packets from one sequence number to before another.
     fn ids(&self, numbers: Range<u64>) -> impl Iterator<Item = u64> {
         let from = self.sent.partition_point(|(number, _)| *number < numbers.start);
         self.sent.range(from..).take_while(move |(number, _)| *number < numbers.end).map(|(_, id)| *id)

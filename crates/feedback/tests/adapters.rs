@@ -14,7 +14,7 @@ fn sent(first: u64, last: u64) -> Advisor {
     advisor
 }
 
-/// The same of a stream with SSRC 7, with its adapter.
+/// Such an advisor of a stream with SSRC 7, with its adapter.
 fn sent_on_7(first: u64, last: u64) -> (Advisor, rfc8888::Adapter) {
     let mut advisor = Advisor::new(&Config::default(), Duration::ZERO);
     let mut adapter = rfc8888::Adapter::default();

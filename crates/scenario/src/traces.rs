@@ -39,13 +39,13 @@ pub struct Log {
     pub file: String,
     /// The column of values.
     pub column: String,
-    /// What the values are.
+    /// Meaning of the values.
     pub kind: LogKind,
     /// Its figures: bit/s, or bytes.
     pub extent: Extent,
 }
 
-/// What the values of a log are.
+/// Meaning of the values of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
     /// Rates of a link, bit/s.

@@ -376,8 +376,8 @@ impl Link {
         }
     }
 
-    /// Times the packets that have not left the line by `now` anew, at another rate. What is left of
-    /// the packet in transmission goes at that rate too.
+    /// Times the packets that have not left the line by `now` anew, at another rate. What is left
+    /// of the packet in transmission goes at that rate too.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
         self.forget_departed(all, now);

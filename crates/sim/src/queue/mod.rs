@@ -200,8 +200,8 @@ impl Policy {
         }
     }
 
-    /// Sets new departure times of the waiting packets, the last packet first, after the line's rate
-    /// changed.
+    /// Sets new departure times of the waiting packets, the last packet first, after the line's
+    /// rate changed.
     pub(crate) fn after_change(&mut self, starts: impl Iterator<Item = Instant>) {
         if let Self::Active(active) = self
             && let Controller::Rio(rio) = &mut active.controller
