@@ -230,7 +230,7 @@ def test_a_page_has_figure_verdict_claims_cells_and_readme_in_this_order(checkou
     )
     page_ = browsed(checkout)["p-x.html"]
     order = [
-        "<h1>Odd &lt;b&gt;|a_title</h1>", '<img src="p-x.svg"', "<strong>Is open against the print: ",
+        "<h1>Odd &lt;b&gt;|a_title</h1>", '<img src="p-x.svg"', "<strong>Is open against the printed values: ",
         "<th>verdict</th><th>claim</th>", "<th>verdict</th><th>row</th>", "undetermined: fewer than 10 seeds",
         "<h2>Set-up</h2>", "tfrc-lab run p/x", "<summary>experiment.py", "<summary>scenario.toml", "made up",
     ]  # fmt: skip

@@ -47,8 +47,8 @@ are in the [gallery](gallery.md).
 FINDINGS = """
 ## Findings
 
-Experiments that do not agree with the print or a recording, by verdict. The page of each experiment gives the
-cause, with the run that shows it, or says that none was found.
+Experiments that do not agree with the print or with a recording, by verdict. The page of each
+experiment gives the cause, with the run that shows it, or says that none was found.
 """
 GALLERY = """\
 # Gallery

@@ -131,7 +131,10 @@ impl Wanted {
             false => World::Links,
         };
         let plan = document.plan_for(world).map_err(told)?;
-        logs::say(&plan.logs);
+        // Once: the process inside of the namespaces reads it again.
+        if args.read_before.is_none() {
+            logs::say(&plan.logs);
+        }
         let Some(point) = plan.points.into_iter().next() else {
             return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
         };
