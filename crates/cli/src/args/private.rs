@@ -17,7 +17,7 @@ pub struct PrivateArgs {
     /// Private: encrypted, by QUIC in place of DCCP; at both ends
     #[arg(hide = UNKNOWN, long)]
     pub quic: bool,
-    /// The receiver's key fingerprint, as `tfrc recv --quic` prints it; remembered for next time
+    /// The receiver's key fingerprint, as `tfrc recv --quic` prints it; kept
     #[arg(hide = UNKNOWN, long, value_name = "KEY", requires = "quic", value_parser = values::fingerprint)]
     pub peer_key: Option<String>,
     /// File of this end's own key, made if it is not there; without it tfrc/key in the folder of
