@@ -127,7 +127,8 @@ def run(case: Case, control: str, folder: Path, options) -> dict:
     for profile in folder.glob("profile-*"):
         shutil.rmtree(profile, ignore_errors=True)
     if done.returncode not in (0, 3):
-        raise SystemExit(f"error: `tfrc emu` ended with {done.returncode}: {done.stderr.strip()}\nsee {folder}")
+        said = done.stderr.strip() or "nothing"
+        raise SystemExit(f"error: `tfrc emu` ended with {done.returncode} and said {said}; --keep FOLDER keeps the files")
     seen = figures.network(case, folder, LEAD) | figures.encoder(case, folder)
     fed = seen["pictures_s"] >= PICTURES and "cpu" not in seen["limits"].split()
     why = "emulator" if done.returncode else "" if fed else "encoder"
