@@ -1,6 +1,6 @@
 //! A snapshot of a connection at one moment.
 
-use tfrc::RateReason;
+use tfrc::{Limit, RateReason};
 use tfrc::guard::Trip;
 use tfrc_dccp::{Connection, Stats};
 use tfrc_units::{Duration, Instant, Probability, Rate};
@@ -25,6 +25,8 @@ pub struct Status {
     pub target_rate: Rate,
     /// The rule that set X last; `None` before the first round-trip time.
     pub rate_reason: Option<RateReason>,
+    /// What holds the rate of what we send; `None` before the first round-trip time.
+    pub limit: Option<Limit>,
     /// Why sending has stopped, if the circuit breaker has struck (RFC 8083).
     pub stopped: Option<Trip>,
     /// R of what we send, once there is a sample.
@@ -73,6 +75,7 @@ impl Status {
             allowed_rate: sender.allowed_rate(),
             target_rate: sender.target_rate(),
             rate_reason: sender.rtt().map(|_| sender.rate_reason()),
+            limit: sender.rtt().map(|_| sender.limit(now)),
             stopped: sender.stopped().map(|stopped| stopped.trip),
             rtt: sender.rtt(),
             reported_loss_event_rate: sender.loss_event_rate(),

@@ -124,7 +124,7 @@ pub fn simulated(interval: Interval) -> serde_json::Value {
         return line;
     }
     let columns = COLUMNS.iter().filter(|(.., by)| *by == By::Simulations).map(|(key, ..)| *key);
-    for key in columns.chain(["flow", "stopped"]) {
+    for key in columns.chain(["flow", "stopped", "limit"]) {
         if line.get(key).is_none() {
             line[key] = serde_json::Value::Null;
         }

@@ -48,10 +48,11 @@ pub const COLUMNS: [Column; 24] = [
     ("cwnd_packets", |i| i.cwnd_packets, By::Simulations),
 ];
 
-/// The value of the last column, `stopped`: the rule that has stopped the flow, as in JSON.
-#[must_use]
-pub fn stopped(interval: &Interval) -> Option<String> {
-    serde_json::json!(interval.stopped?).as_str().map(str::to_owned)
+/// The values of the last columns, `stopped` and `limit`: the rule that has stopped the flow, and
+/// what holds its rate, as in JSON.
+fn words(interval: &Interval) -> [Option<String>; 2] {
+    [serde_json::json!(interval.stopped), serde_json::json!(interval.limit)]
+        .map(|value| value.as_str().map(str::to_owned))
 }
 
 fn count(n: Option<u64>) -> Option<f64> {
@@ -84,7 +85,7 @@ pub fn heads<'n>(sweeps: impl IntoIterator<Item = &'n str>, mut out: impl Write)
     for (key, ..) in COLUMNS {
         let _ = write!(line, ",{key}");
     }
-    line.push_str(",stopped\n");
+    line.push_str(",stopped,limit\n");
     out.write_all(line.as_bytes())
 }
 
@@ -113,8 +114,10 @@ pub fn lines(of: &SeriesRun<'_>, look: &Look, mut out: impl Write) -> io::Result
                 None => line.push(','),
             }
         }
-        line.push(',');
-        line.push_str(&stopped(interval).unwrap_or_default());
+        for word in words(interval) {
+            line.push(',');
+            line.push_str(&word.unwrap_or_default());
+        }
         line.push('\n');
         out.write_all(line.as_bytes())?;
     }
@@ -132,6 +135,7 @@ mod tests {
         let mut value: serde_json::Value = numbered.collect::<serde_json::Map<_, _>>().into();
         value["flow"] = "a,\"b\"".into();
         value["stopped"] = "congestion".into();
+        value["limit"] = "queue".into();
         serde_json::from_value(value).expect("an interval")
     }
 
@@ -140,7 +144,7 @@ mod tests {
         let all = Interval { link: Some(String::new()), ..full() };
         let value = serde_json::json!(all);
         let mut keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
-        keys.retain(|key| !["flow", "link", "stopped"].contains(key));
+        keys.retain(|key| !["flow", "link", "stopped", "limit"].contains(key));
         let mut columns = COLUMNS.map(|(key, ..)| key);
         columns.sort_unstable();
         assert_eq!(keys, columns);
@@ -148,7 +152,7 @@ mod tests {
         let source = include_str!("../../world/src/results.rs");
         let (_, body) = source.split_once("pub struct Interval {").expect("there");
         let fields = body.split('}').next().expect("its body").matches("    pub ").count();
-        assert_eq!(fields, COLUMNS.len() + 3);
+        assert_eq!(fields, COLUMNS.len() + 4);
     }
 
     #[test]
@@ -163,7 +167,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
         assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",22,23,24,congestion"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",22,23,24,congestion,queue"), "{}", lines[1]);
         assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
     }
 }

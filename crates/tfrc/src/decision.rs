@@ -1,5 +1,9 @@
 //! Decisions for the host: when to send, when to wake up, what changed.
 
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+#[cfg(feature = "schema")]
+use serde::{Deserialize, Serialize};
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::guard::Trip;
@@ -54,6 +58,50 @@ pub struct RateChange {
     pub reason: RateReason,
     /// The round-trip time estimate R, once there is one.
     pub rtt: Option<Duration>,
+}
+
+/// What holds the rate at which packets leave: one word for a user who asks why it is no higher.
+/// [`RateReason`] is the rule that set X last, whether or not the application uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Limit {
+    /// The beginning: the rate doubles each round-trip time (RFC 5348 §4.2, §4.3).
+    SlowStart,
+    /// The throughput equation, that is: losses (§4.3 step 4).
+    Equation,
+    /// Twice the rate that arrives, or the like of §4.3's data-limited rules.
+    ReceiveRate,
+    /// Feedback has not come (§4.4).
+    NoFeedback,
+    /// The least rate that the settings allow.
+    Floor,
+    /// The rate that the network has promised (gTFRC).
+    Guarantee,
+    /// The bound on the queueing delay: the queue is as long as it may be.
+    Queue,
+    /// Others keep the queue longer than the bound on the queueing delay: the flow takes what
+    /// RFC 5348 allows until they are gone.
+    Competition,
+    /// The application: its cap, or little data.
+    Application,
+    /// A circuit breaker or the stop rule: nothing may be sent.
+    Stopped,
+}
+
+impl From<RateReason> for Limit {
+    fn from(reason: RateReason) -> Self {
+        match reason {
+            RateReason::Initial | RateReason::SlowStart => Self::SlowStart,
+            RateReason::Equation => Self::Equation,
+            RateReason::ReceiveLimit => Self::ReceiveRate,
+            RateReason::NoFeedback => Self::NoFeedback,
+            RateReason::Floor => Self::Floor,
+            RateReason::Guarantee => Self::Guarantee,
+            RateReason::QueueDelay => Self::Queue,
+            RateReason::Stopped(_) => Self::Stopped,
+        }
+    }
 }
 
 /// Rule that determined the allowed rate.

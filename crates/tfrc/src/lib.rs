@@ -85,7 +85,7 @@ pub mod study;
 pub use advisor::Advisor;
 pub use config::{Config, ConfigError, Settings};
 pub use count::PacketCount;
-pub use decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
+pub use decision::{Limit, RateChange, RateReason, SendDecision, Wake, WakeReason};
 pub use ecn::{EcnFault, EcnWatch};
 pub use receiver::{Arrival, FeedbackReason, PacketKind, Receiver, Report};
 pub use sender::{Feedback, LossReport, Sender};

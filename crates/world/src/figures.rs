@@ -98,6 +98,7 @@ pub(crate) fn interval(
         loss_events: before.losses.zip(after.losses).map(|(a, b)| b.events.saturating_sub(a.events)),
         cwnd_packets: after.cwnd,
         stopped: after.stopped,
+        limit: after.limit,
         ..Interval::default()
     }
 }

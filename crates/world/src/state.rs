@@ -1,5 +1,6 @@
 //! A world as a recorder sees it: its time, the states of its flows, the counters of its links.
 
+use tfrc::Limit;
 use tfrc::guard::Trip;
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
@@ -113,6 +114,8 @@ pub(crate) struct Progress {
     pub(crate) last_stop: Option<Stop>,
     /// Time for which a flow with a bound on the queueing delay has competed with others.
     pub(crate) competed: Option<Duration>,
+    /// What holds its rate.
+    pub(crate) limit: Option<Limit>,
 }
 
 impl Progress {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
+use tfrc::Limit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tfrc_report::record::Summary;
 use tfrc_report::{human, pages};
@@ -28,6 +29,7 @@ pub(super) fn state(i: &Interval) -> String {
     let parts = [
         i.allowed_rate_bps.map(|x| format!("allowed {}", human::rate(x))),
         i.send_rate_bps.map(|x| format!("sent {}", human::rate(x))),
+        i.limit.map(|limit| format!("held by {}", holder(limit))),
         i.goodput_bps.map(|x| format!("goodput {}", human::rate(x))),
         i.encoder_rate_bps.map(|x| format!("encoder {}", human::rate(x))),
         i.encoder_fps.map(|x| format!("fps {x:.1}")),
@@ -44,6 +46,23 @@ pub(super) fn state(i: &Interval) -> String {
             .map(|x| format!("dropped by a slow reader {}", human::percent(x))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+/// What holds the rate, in words.
+fn holder(limit: Limit) -> &'static str {
+    match limit {
+        Limit::SlowStart => "slow start",
+        Limit::Equation => "losses",
+        Limit::ReceiveRate => "the receive rate",
+        Limit::NoFeedback => "missing reports",
+        Limit::Floor => "the floor",
+        Limit::Guarantee => "the guarantee",
+        Limit::Queue => "the queue",
+        Limit::Competition => "competition",
+        Limit::Application => "the application",
+        Limit::Stopped => "a stop",
+        _ => "another rule",
+    }
 }
 
 /// Share of some packets in these and the others together; `None` if one is unknown or there are

@@ -98,6 +98,7 @@ impl Sampler {
             target_rate_bps: status.rtt.map(|_| status.target_rate.bits_per_sec()),
             loss_event_rate: Some(status.reported_loss_event_rate.get()),
             rtt_s: status.rtt.map(Duration::as_secs_f64),
+            limit: status.limit,
             ..Interval::default()
         })
     }

@@ -18,7 +18,7 @@ pub use timeline::Hold;
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
 use crate::config::{ClockGrain, Config, ConfigError, RateCap, Settings};
-use crate::decision::{RateChange, SendDecision, Wake};
+use crate::decision::{Limit, RateChange, SendDecision, Wake};
 use crate::ecn::{EcnFault, EcnWatch};
 use crate::guard::{ResumeError, Stopped};
 use crate::receiver::Receiver;
@@ -282,6 +282,10 @@ impl<const N: usize> Advisor<N> {
         };
         let Some(newest) = self.sent.get(highest) else { return };
         let is_newer = self.newest.is_none_or(|(ordinal, _)| ordinal < highest);
+        if is_newer {
+            let first = self.sent.get(lowest).and_then(|packet| moment(&packet).arrived_at);
+            self.timeline.follow(now, first, moment(&newest).arrived_at);
+        }
         let reading = self.timeline.open(now, moment(&newest), hold);
         // Only a packet above all before gives a round-trip time: an older one may have been
         // reported late.
@@ -377,6 +381,18 @@ impl<const N: usize> Advisor<N> {
     #[must_use]
     pub fn allowed_rate(&self) -> Rate {
         self.sender.allowed_rate()
+    }
+
+    /// What holds the rate at `now`; see [`Sender::limit`].
+    #[must_use]
+    pub fn limit(&self, now: Instant) -> Limit {
+        self.sender.limit(now)
+    }
+
+    /// The time up to `now` for which the flow has competed; see [`Sender::competed`].
+    #[must_use]
+    pub fn competed(&self, now: Instant) -> Duration {
+        self.sender.competed(now)
     }
 
     /// R, once there is a sample.

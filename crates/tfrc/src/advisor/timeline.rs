@@ -3,6 +3,7 @@
 use tfrc_units::{Duration, Instant, saturating};
 
 use crate::recent::{LeastRoundTrip, RecentLeast};
+use crate::ring::Ring;
 
 /// How long the newest packet of a report had been there when the report was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,10 @@ pub(crate) struct Timeline {
     interval: Duration,
     /// The least of late of the sender's clock less the receiver's: a fast report bounds it.
     offset: Option<RecentLeast>,
+    /// What that can be no less than, by the last reports.
+    floors: Ring<i64, REPORTS>,
+    /// The last report in order: when it came, and the arrival of its newest packet.
+    reported: Option<(Instant, Instant)>,
     least: LeastRoundTrip,
     /// The newest packet of the last report: when it was sent, and its place.
     anchor: Option<(Instant, Instant)>,
@@ -56,6 +61,10 @@ pub(crate) struct Timeline {
     /// The latest place given.
     last: Instant,
 }
+
+/// A longer way back is one that so many reports in a row have taken: some of them are delayed, or
+/// are one of several that the receiver sent at once.
+const REPORTS: usize = 10;
 
 /// Times of a report, as its newest packet gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,12 +80,34 @@ impl Timeline {
         Self {
             interval,
             offset: None,
+            floors: Ring::new(),
+            reported: None,
             least: LeastRoundTrip::NOTHING,
             anchor: None,
             newest: (Instant::ZERO, Instant::ZERO),
             now: Instant::ZERO,
             last: Instant::ZERO,
         }
+    }
+
+    /// A report that is newer than all before comes now; its newest packet arrived at `newest`, and
+    /// its first one at `first`. The report before it left before that packet arrived, or it would
+    /// have named it: so the difference between the clocks, with the way back, was no less than the
+    /// time from then to the coming of that report. Where all the last reports say that it is more
+    /// than the least of late, the way back is longer now. A receiver's hold does not matter here.
+    pub(crate) fn follow(&mut self, now: Instant, first: Option<Instant>, newest: Option<Instant>) {
+        if let (Some((came, before)), Some(first)) = (self.reported, first)
+            && first > before
+        {
+            self.floors.push(difference(came, first));
+            let floor = self.floors.iter().min().filter(|_| self.floors.len() == REPORTS);
+            if let Some(floor) = floor
+                && self.offset.is_some_and(|offset| offset.least() < floor)
+            {
+                self.offset = Some(RecentLeast::new(now, floor));
+            }
+        }
+        self.reported = newest.map(|newest| (now, newest));
     }
 
     /// A report has come whose newest packet is this.
@@ -207,6 +238,43 @@ mod tests {
             holds.push(reading.hold);
         }
         assert_eq!(holds.get(2..6), Some([MS(5), MS(0), MS(5), MS(0)].as_slice()));
+    }
+
+    /// A packet every 10 ms, `back` ms for report n's way back, a report every 95 ms with the
+    /// packets since the last one: the times by which each report counts as older than its coming.
+    fn lags(reports: u64, back: impl Fn(u64) -> u64) -> std::vec::Vec<u64> {
+        let mut timeline = Timeline::new(MS(95));
+        let mut last = 0;
+        (1..=reports)
+            .map(|report| {
+                let left = report * 95;
+                let newest = left - left % 10;
+                let now = at(left + back(report));
+                timeline.follow(now, Some(at(last + 10 + 7000)), Some(at(newest + 7000)));
+                let packet = TimelinePacket { sent_at: at(newest - 30), arrived_at: Some(at(newest + 7000)) };
+                let reading = timeline.open(now, packet, Hold::Unknown);
+                timeline.close();
+                last = newest;
+                now.saturating_since(reading.end).as_nanos() / 1_000_000 + reading.hold.as_nanos() / 1_000_000
+            })
+            .collect()
+    }
+
+    /// A way back that is longer by 60 ms counts as a hold until ten reports have taken it; what
+    /// is left then is the hold of 5 ms, or of less than a packet's gap.
+    #[test]
+    fn a_longer_way_back_is_no_hold() {
+        let lags = lags(60, |report| if report < 30 { 20 } else { 80 });
+        assert!(lags.iter().take(29).skip(2).all(|lag| *lag <= 5), "{lags:?}");
+        assert!(lags.iter().skip(29).take(9).all(|lag| *lag >= 60), "{lags:?}");
+        assert!(lags.iter().skip(40).all(|lag| *lag <= 10), "{lags:?}");
+    }
+
+    /// Nine of ten reports that are late do not make the way longer.
+    #[test]
+    fn late_reports_are_no_longer_way_back() {
+        let lags = lags(60, |report| if report % 10 == 0 { 20 } else { 70 });
+        assert!(lags.iter().enumerate().skip(12).all(|(i, lag)| *lag >= 50 || (i + 1) % 10 == 0), "{lags:?}");
     }
 
     #[test]

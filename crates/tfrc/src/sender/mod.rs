@@ -22,7 +22,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 use crate::clock::HostClock;
 use crate::config::{ClockGrain, Config, NominalSegment, PacketSize, RateCap, Settings};
 use crate::count::PacketCount;
-use crate::decision::{RateChange, RateReason, SendDecision, Wake, WakeReason};
+use crate::decision::{Limit, RateChange, RateReason, SendDecision, Wake, WakeReason};
 use crate::equation::HighLoss;
 use crate::guard::{AfterStop, Guard, Heard, ResumeError, Stopped};
 use crate::rare::{Rare, Shared, own, rare, shared};
@@ -410,6 +410,24 @@ impl Sender {
         }
     }
 
+    /// What holds the rate at `now`, which is best a moment between two packets. The application
+    /// does if its cap is below what is allowed, or if a packet could have gone before `now` and has
+    /// not.
+    #[must_use]
+    pub fn limit(&self, now: Instant) -> Limit {
+        let reason = self.rate_reason();
+        let allowed = self.instantaneous_rate().min(self.lifted(self.delay_limit()));
+        let capped = matches!(self.settings.cap, RateCap::AtMost(cap) if cap < allowed);
+        let idle = self.timer.is_some() && self.due() + self.settings.timer_granularity < now;
+        match reason {
+            RateReason::Stopped(_) => reason.into(),
+            _ if capped || idle => Limit::Application,
+            RateReason::Guarantee => Limit::Guarantee,
+            _ if self.delay.as_ref().is_some_and(|delay| delay.competes()) => Limit::Competition,
+            _ => reason.into(),
+        }
+    }
+
     /// The time up to `now` for which the flow has competed with others that keep the queue longer
     /// than [`Settings::max_queue_delay`], which does not limit it then; zero without a bound.
     #[must_use]
@@ -520,7 +538,8 @@ impl Sender {
             self.drop_rate.on_feedback(feedback.count, feedback.loss_event_rate);
         }
         let new_loss_event = feedback.losses == LossReport::NewLossEvent;
-        if new_loss_event || feedback.loss_event_rate > self.allowed.p {
+        let lost = new_loss_event || feedback.loss_event_rate > self.allowed.p;
+        if lost {
             self.segment.on_loss_event();
             self.loss_events += 1;
             self.promise.on_loss_report();
@@ -533,7 +552,7 @@ impl Sender {
             self.allowed.p = feedback.loss_event_rate;
             let timeout = self.timeout();
             self.restart_timer(now, timeout);
-            self.bound_delay(now, &feedback, sample);
+            self.bound_delay(now, &feedback, sample, lost);
             return;
         }
         // §4.3 step 2.
@@ -564,13 +583,13 @@ impl Sender {
             self.allowed.x = self.allowed.x.min(self.allowed.initial_rate(path));
         }
         self.follow(now, from, path);
-        self.bound_delay(now, &feedback, sample);
+        self.bound_delay(now, &feedback, sample, lost);
         // §4.3 step 5 is `instantaneous_rate`; §4.3 step 6.
         self.restart_timer(now, timeout);
     }
 
     /// The bound on the queueing delay, where there is one, takes in a report.
-    fn bound_delay(&mut self, now: Instant, feedback: &Feedback, sample: Option<Duration>) {
+    fn bound_delay(&mut self, now: Instant, feedback: &Feedback, sample: Option<Duration>, lost: bool) {
         let Some(path) = self.path() else { return };
         let initial_rate = self.allowed.initial_rate(path);
         let grain = self.clock.grain();
@@ -579,7 +598,7 @@ impl Sender {
             let rtt = path.rtt;
             delay.on_report(
                 now,
-                DelayReport { sample, grain, rtt, receive_rate, newest_sent_at, initial_rate },
+                DelayReport { sample, grain, rtt, receive_rate, newest_sent_at, initial_rate, lost },
             );
         }
     }
@@ -643,9 +662,9 @@ impl Sender {
         self.pacing.set_pace(self.spacing(), self.rtt.mean());
         let limit = self.lifted(self.delay_limit());
         // The spacing of the bound has X too, so that no burst at X is longer than it allows.
-        let rate = self.spacing().min(limit);
+        let (rate, rtt) = (self.spacing(), self.rtt.mean());
         if let Some(delay) = &mut self.delay {
-            delay.set_pace(rate, self.rtt.mean());
+            delay.set_pace(rate, limit, rtt);
         }
     }
 

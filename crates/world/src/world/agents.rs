@@ -310,11 +310,13 @@ pub(crate) fn progress(engine: &Engine<Host>, ends: Ends) -> Progress {
             stopped: sender.machine().stopped().map(|stopped| stopped.trip),
             last_stop: sender.last_stop().map(stop),
             competed: competed(sender.machine(), engine.now()),
+            limit: Some(sender.machine().limit(engine.now())),
             ..Progress::default()
         },
         (Some(Any::Dccp(sender)), Some(Any::Dccp(receiver))) => Progress {
             dropped: Some(dropped(engine, ends.sender)),
             competed: sender.connection().and_then(|c| competed(c.rate_sender(), engine.now())),
+            limit: sender.connection().map(|c| c.rate_sender().limit(engine.now())),
             ..dccp(sender, receiver)
         },
         (Some(Any::CustomSender(sender)), Some(Any::CustomReceiver(receiver))) => {

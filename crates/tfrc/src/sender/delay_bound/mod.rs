@@ -19,13 +19,23 @@ use crate::config::{BurstCredit, QueueDelay};
 /// seconds.
 const GAIN: f64 = 0.25;
 /// Part of the receive rate that is sent while a queue drains: a queue of q is gone after
-/// q/(1 − 2/3) = 3q.
+/// q/(1 − 2/3) = 3q. Half of that part where the queue is longer than this many bounds: it is gone
+/// after 3q/2, which costs no more.
 const DRAIN: f64 = 2.0 / 3.0;
 const DRAIN_TIMES: u64 = 3;
-/// While a queue drains no less arrives than was sent, but for a packet or two of noise. If less
-/// than this part of the first receive rate arrives and the queue grows, the path has become
-/// slower.
+const LONG: u64 = 4;
+/// What arrives while a queue grows is what the path carries. If it is less than this part of what
+/// was thought to be, the path has become slower; if that is less than this part of what arrives,
+/// it has not: a single report over a silence says too little.
+const CARRIES: f64 = 0.8;
+/// The first report of a queue, and one while it drains, may show less by a packet or two of noise:
+/// 5/8 of the highest rate, 15/16 of what is sent then.
 const SLOWER: f64 = 0.625;
+const SENT: f64 = 0.9375;
+/// A queue that has not become shorter while the rate fell to this part is not this flow's.
+const CUT: f64 = 0.75;
+/// A queue has answered to a draining if it became shorter by this part of the bound.
+const ANSWERS: u64 = 16;
 /// Part of the receive rate that a competing flow keeps while the queue falls, so that it falls on.
 const KEPT: f64 = 0.9;
 /// The queue counts as gone below this part of the bound: round-trip times vary by themselves.
@@ -54,15 +64,16 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 /// the least of video.
 const LOWEST: f64 = 12_500.0;
 
-/// When a queue of this flow is gone for certain, if less than arrives is sent from `now` on: the
-/// first report of that comes a round trip later.
-fn drained_at(now: Instant, queue: Duration, sample: Duration) -> Instant {
-    now + queue * DRAIN_TIMES + sample * 2
+/// Part of the rate that is sent while this queue drains; `looks` if it is one that others fill.
+fn draining(most: Duration, queue: Duration, looks: bool) -> f64 {
+    if queue > most * LONG && !looks { DRAIN / 2.0 } else { DRAIN }
 }
 
-/// The rate that arrives on a path that has become slower than `passed`.
-fn slower(arrives: Rate, passed: Rate) -> Option<Rate> {
-    (arrives < passed * SLOWER).then_some(arrives)
+/// When a queue of this flow is gone for certain, if this part of what arrives is sent from `now`
+/// on: the first report of that comes a round trip later.
+fn drained_at(now: Instant, queue: Duration, sample: Duration, part: f64) -> Instant {
+    let times = queue * DRAIN_TIMES;
+    now + if part < DRAIN { times / 2 } else { times } + sample * 2
 }
 
 /// Facts of a report that the bound depends on.
@@ -80,6 +91,48 @@ pub(crate) struct DelayReport {
     pub(crate) newest_sent_at: Instant,
     /// W_init/R (RFC 5348 §4.2), the least limit unless the queue drains.
     pub(crate) initial_rate: Rate,
+    /// A new loss event.
+    pub(crate) lost: bool,
+}
+
+/// What a report says of the queue.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    sample: Duration,
+    /// The sample of the report before.
+    previous: Duration,
+    /// The queueing delay now, and by the report before.
+    queue: Duration,
+    before: Duration,
+    /// The higher of the receive rates of this report and of the one before.
+    arrives: Rate,
+    /// The round trip is shorter than ever.
+    fell: bool,
+    /// It is so by more than [`GONE`].
+    sank: bool,
+}
+
+/// R_0, and what goes with it. While there is one, nobody knows if others fill the queue or if the
+/// path is longer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Former {
+    /// R_min before the first draining in vain.
+    least_rtt: Duration,
+    /// The highest rate of the drainings in vain.
+    rate: Rate,
+    /// There was a loss event since the first of them.
+    lost: bool,
+}
+
+/// What the queue should answer to: the flow sends less.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// Packets sent from then on were sent at less than `rate`.
+    since: Instant,
+    /// The rate before.
+    rate: Rate,
+    /// The longest queueing delay up to two round-trip times later.
+    queue: Duration,
 }
 
 /// The limit on X by the queueing delay, and its spacing of packets.
@@ -94,19 +147,19 @@ pub(crate) struct DelayBound {
     passed: ReceiveLimits,
     limited: DataLimited,
     pacing: Pacing,
+    /// The spacing is that of the limit, not that of X or of the application's cap.
+    paces: bool,
     /// Bursts that the settings allow.
     credit: BurstCredit,
     limit: Rate,
-    /// R_min, and the receive rates, before the first draining in vain. While there is one, nobody
-    /// knows if others fill the queue or if the path is longer.
-    former: Option<(Duration, Rate)>,
+    former: Option<Former>,
     /// The time for which the flow competes before it drains again.
     patience: Duration,
     /// The least round-trip time of the last draining that did not drain, and how many in a row
     /// ended there.
     floor: (Duration, u32),
-    /// The newest sample, and W_init/R with it.
-    newest: (Duration, Rate),
+    /// The newest sample, the longer one of it and R, W_init/R, and X_recv.
+    newest: (Duration, Duration, Rate, Rate),
     last_sent: Instant,
     /// The end of the last pause: a receive rate over it is too low.
     resumed: Instant,
@@ -136,21 +189,25 @@ enum State {
         gone_at: Instant,
         /// The beginning of the time without a queue.
         empty_since: Option<Instant>,
+        /// There while the queue is longer than it is held at.
+        cut: Option<Cut>,
     },
     /// Less is sent than arrives.
     Draining {
-        /// Up to then reports are of packets sent before, and the queue may grow.
-        grows_until: Instant,
-        /// The longest queueing delay up to then.
+        /// Packets sent from then on were sent at [`DRAIN`] of `passed`.
+        since: Instant,
+        /// The longest queueing delay by reports of packets sent before.
         longest: Duration,
         /// When a queue of this flow is gone for certain.
         until: Instant,
-        /// The least round-trip time since the beginning.
-        least_rtt: Duration,
-        /// The highest receive rate at the beginning, or that of a path that became slower.
+        /// The least round-trip time of packets sent since then.
+        floor: Duration,
+        /// The rate that the path carries, as far as it is known.
         passed: Rate,
         /// The time from which on a competing flow goes on to drain only if the queue has fallen.
         pays_by: Option<Instant>,
+        /// It began below the bound, to see if the queue answers.
+        tests: bool,
     },
     /// Others keep the queue full: X counts, but the flow does not fill a queue that falls.
     Competing {
@@ -174,12 +231,13 @@ impl DelayBound {
             passed: ReceiveLimits::empty(),
             limited: DataLimited::default(),
             pacing: pacing.with_credit(pacing.credit_policy().at_most(most / GONE)),
+            paces: false,
             credit: pacing.credit_policy(),
             limit: Rate::INFINITY,
             former: None,
             patience: FIRST_PATIENCE,
             floor: (Duration::ZERO, 0),
-            newest: (Duration::ZERO, Rate::ZERO),
+            newest: (Duration::ZERO, Duration::ZERO, Rate::ZERO, Rate::ZERO),
             last_sent: Instant::ZERO,
             resumed: Instant::ZERO,
             competed: Duration::ZERO,
@@ -190,6 +248,11 @@ impl DelayBound {
     /// The highest rate that the bound allows.
     pub(crate) const fn limit(&self) -> Rate {
         self.limit
+    }
+
+    /// Others keep the queue longer than the bound.
+    pub(crate) const fn competes(&self) -> bool {
+        matches!(self.state, State::Competing { .. })
     }
 
     /// The time for which the flow has competed up to now.
@@ -205,25 +268,26 @@ impl DelayBound {
         self.pacing.next_send()
     }
 
-    /// The rate of the spacing.
-    pub(crate) fn set_pace(&mut self, rate: Rate, rtt: Option<Duration>) {
-        self.pacing.set_pace(rate, rtt);
+    /// Packets are spaced at `rate`, or at `limit` if that is lower: then they wait for the bound.
+    pub(crate) fn set_pace(&mut self, rate: Rate, limit: Rate, rtt: Option<Duration>) {
+        self.paces = limit < rate;
+        self.pacing.set_pace(rate.min(limit), rtt);
     }
 
     /// A packet goes. Returns true if the limit has changed: it is halved whenever a report is
     /// overdue, as the path may have become slower, or stand still.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) -> bool {
         self.pacing.on_sent(now, size);
-        if self.pacing.next_send() > now {
+        if self.paces && self.pacing.next_send() > now {
             self.limited.on_not_limited(now);
         }
-        let (sample, least) = self.newest;
+        let (sample, longer, least, _) = self.newest;
         if now.saturating_since(self.last_sent) > sample {
             self.resume(now);
         }
         self.last_sent = now;
         let since = *self.waiting_since.get_or_insert(now);
-        if now.saturating_since(since) <= ((sample + self.most) * 2).max(SHORTEST_WAIT) {
+        if now.saturating_since(since) <= ((longer + self.most) * 2).max(SHORTEST_WAIT) {
             return false;
         }
         self.waiting_since = Some(now);
@@ -238,9 +302,9 @@ impl DelayBound {
     fn resume(&mut self, now: Instant) {
         self.passed.replace(now, self.passed.maximum());
         self.resumed = now;
-        if let State::Held { gone_at, empty_since, .. } = &mut self.state {
+        if let State::Held { gone_at, empty_since, cut } = &mut self.state {
             *gone_at += now.saturating_since(self.last_sent);
-            *empty_since = None;
+            (*empty_since, *cut) = (None, None);
         }
     }
 
@@ -254,11 +318,22 @@ impl DelayBound {
             Coverage::DataLimited => self.passed.maximize(now, receive_rate),
             Coverage::NotDataLimited => self.passed.update(now, receive_rate, sample),
         }
-        let fell = self.least_rtt.is_some_and(|least| sample < least);
-        let least_rtt = self.least_rtt.map_or(sample, |least| least.min(sample));
+        let former = self.least_rtt.unwrap_or(sample);
+        let least_rtt = former.min(sample);
         self.least_rtt = Some(least_rtt);
-        self.newest = (sample, report.initial_rate);
-        self.step(now, &report, sample, sample.saturating_sub(least_rtt + grain), fell);
+        let (before, .., arrived) = self.newest;
+        self.newest = (sample, sample.max(rtt), report.initial_rate, receive_rate);
+        let queue = |sample: Duration| sample.saturating_sub(least_rtt + grain);
+        let seen = Seen {
+            sample,
+            previous: before,
+            queue: queue(sample),
+            before: queue(before),
+            arrives: receive_rate.max(arrived),
+            fell: sample < former,
+            sank: sample + self.most / GONE < former,
+        };
+        self.step(now, &report, seen);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
         let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), coverage);
         self.limit = match self.state {
@@ -268,51 +343,106 @@ impl DelayBound {
         };
     }
 
-    /// The next state, by the queueing delay. `fell`: the round trip is shorter than ever.
-    fn step(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration, fell: bool) {
+    /// The next state, by the queueing delay.
+    fn step(&mut self, now: Instant, report: &DelayReport, seen: Seen) {
+        let Seen { sample, queue, .. } = seen;
         let competed = self.competed(now);
         let most = self.most;
         let empty = queue <= most / GONE;
+        if let Some(former) = &mut self.former {
+            former.lost |= report.lost;
+        }
+        let former = self.former;
         // While nobody knows if the path is longer, a queue is gone only on the shorter one.
-        let gone = self.former.map_or(empty, |(least, _)| sample <= least + report.grain + most / GONE);
+        let gone = former.map_or(empty, |former| sample <= former.least_rtt + report.grain + most / GONE);
+        // An own queue of at most D loses nothing where the buffer is longer. If a packet of those
+        // is lost that were sent at a lower rate from `since` on, and no less than half of `rate`
+        // arrives, somebody else fills it.
+        let filled = |since: Instant, rate: Rate| {
+            report.lost
+                && queue.max(seen.before) > most
+                && report.newest_sent_at > since + most / 2
+                && report.receive_rate >= rate / 2.0
+        };
+        let (goal, highest) = (self.goal(), self.passed.maximum());
+        let least_rtt = self.least_rtt.unwrap_or(sample);
         match &mut self.state {
-            State::Free if queue > most => self.drain(now, report, sample, queue),
+            State::Free if queue > most => self.drain(now, report, seen, highest),
             State::Free if queue > most / 2 => self.hold(now),
             State::Free => {}
-            State::Held { gone_at, empty_since } => {
+            State::Held { gone_at, empty_since, cut } => {
                 *empty_since = empty.then_some(empty_since.unwrap_or(now));
+                match cut {
+                    _ if queue.as_secs_f64() <= goal => *cut = None,
+                    Some(cut) if queue + most / GONE >= cut.queue => {
+                        if now <= cut.since + sample * 2 {
+                            cut.queue = cut.queue.max(queue);
+                        }
+                    }
+                    _ => *cut = Some(Cut { since: now, rate: highest, queue }),
+                }
+                let cut = *cut;
+                let in_vain = cut.filter(|cut| {
+                    let fallen = highest <= cut.rate * CUT || highest * CUT <= report.initial_rate;
+                    fallen && now > cut.since + sample * 2
+                });
+                // What an own queue had left cannot sink: R_min was raised by a queue of others.
+                let others = former
+                    .is_some_and(|former| former.lost && seen.sank && seen.previous > former.least_rtt + most)
+                    || cut.is_some_and(|cut| filled(cut.since, highest))
+                    || in_vain.is_some() && self.patience > FIRST_PATIENCE;
                 if gone {
                     *gone_at = now;
                     self.believe();
+                } else if others {
+                    self.compete(now, cut.map_or(highest, |cut| cut.rate));
                 } else if queue > most || now.saturating_since(*gone_at) > BELIEVED {
-                    self.drain(now, report, sample, queue);
+                    self.drain(now, report, seen, highest);
+                } else if let Some(cut) = in_vain {
+                    self.drain(now, report, seen, cut.rate);
                 }
             }
-            State::Draining { grows_until, longest, until, least_rtt, passed, pays_by } => {
-                if now <= *grows_until && queue > *longest {
-                    (*longest, *until) = (queue, drained_at(now, queue, sample));
-                }
-                if queue > *longest
+            State::Draining { since, longest, until, floor, passed, pays_by, tests } => {
+                let looks = pays_by.is_some();
+                let part = draining(most, *longest, looks);
+                // Reports of packets sent before: the queue may grow, the path become longer.
+                let earlier = report.newest_sent_at <= *since;
+                let grows = queue > *longest;
+                let (arrives, less) =
+                    if earlier { (report.receive_rate, CARRIES) } else { (seen.arrives, part * SENT) };
+                let slower = grows
                     && self.resumed + sample < report.newest_sent_at
-                    && let Some(slower) = slower(report.receive_rate, *passed)
-                {
-                    *passed = slower;
-                    (*longest, *until) = (queue, (*until).max(drained_at(now, queue, sample)));
-                    *grows_until = now + sample * 2;
+                    && arrives < *passed * less;
+                if slower {
+                    (*passed, *since) = (arrives, now);
                 }
-                if sample + most / GONE < *least_rtt {
+                if grows && (earlier || slower) {
+                    let at = drained_at(now, queue, sample, draining(most, queue, looks));
+                    *until = if earlier { at } else { at.max(*until) };
+                    *longest = queue;
+                }
+                if report.receive_rate * CARRIES > *passed {
+                    *passed = report.receive_rate;
+                }
+                if sample + most / GONE < *floor {
                     *until = (*until).max(now + sample * 2);
                 }
-                *least_rtt = (*least_rtt).min(sample);
-                let (floor, passed) = (*least_rtt, *passed);
-                let in_vain = pays_by.is_some_and(|at| now >= at && queue + most / TURN > *longest);
+                *floor = if earlier { sample } else { (*floor).min(sample) };
+                let (floor, passed) = (*floor, *passed);
+                let in_vain = pays_by
+                    .is_some_and(|at| now >= at && queue > (*longest).saturating_sub(most / TURN).max(most / TURN));
+                // A queue that answers is not only the path's.
+                let answers = *tests && floor + most / ANSWERS < least_rtt + *longest;
+                let others = in_vain || filled(*since, passed * part * 1.5);
                 // While R_min falls there may be a queue still.
-                if gone && (!fell || now >= *until) {
+                if gone && (!seen.fell || now >= *until) {
                     self.believe();
                     self.patience = (self.patience / 2).max(FIRST_PATIENCE);
-                    self.hold(now);
-                } else if in_vain {
+                    self.resume_at(now, passed);
+                } else if others {
                     self.compete(now, passed);
+                } else if now >= *until && answers {
+                    self.resume_at(now, passed);
                 } else if now >= *until {
                     self.not_drained(now, floor, passed);
                 }
@@ -339,7 +469,7 @@ impl DelayBound {
                     if now.saturating_since(*since) <= self.patience {
                         return;
                     }
-                    self.drain(now, report, sample, queue);
+                    self.drain(now, report, seen, highest);
                 }
                 self.competed = competed;
             }
@@ -357,29 +487,28 @@ impl DelayBound {
         let (last, times) = self.floor;
         let apart = floor.max(last).saturating_sub(floor.min(last));
         let times = if apart <= self.most / APART { times + 1 } else { 1 };
-        let least = self.least_rtt.unwrap_or(floor);
-        let (least, rate) = self.former.unwrap_or((least, passed));
+        let fresh = Former { least_rtt: self.least_rtt.unwrap_or(floor), rate: passed, lost: false };
+        let former = self.former.unwrap_or(fresh);
         let again = self.former.is_some() || self.patience > FIRST_PATIENCE;
         self.floor = (floor, times);
-        if again && times == 1 && floor.saturating_sub(least) > self.most {
+        if again && times == 1 && floor.saturating_sub(former.least_rtt) > self.most {
             self.compete(now, passed);
             return;
         }
-        self.former = Some((least, rate.max(passed)));
+        self.former = Some(Former { rate: former.rate.max(passed), ..former });
         self.least_rtt = Some(floor);
         if times >= ALIKE {
             self.believe();
         }
-        self.passed.replace(now, passed);
-        self.hold(now);
+        self.resume_at(now, passed);
     }
 
     /// Others fill the queue: R_min and the receive rates are those from before.
     fn compete(&mut self, now: Instant, passed: Rate) {
         let mut passed = passed;
-        if let Some((least, rate)) = self.former.take() {
-            self.least_rtt = Some(least);
-            passed = passed.max(rate);
+        if let Some(former) = self.former.take() {
+            self.least_rtt = Some(former.least_rtt);
+            passed = passed.max(former.rate);
         }
         self.passed.replace(now, passed);
         self.pacing = self.pacing.with_credit(self.credit);
@@ -387,25 +516,42 @@ impl DelayBound {
         self.state = State::Competing { since: now, turn: Duration::ZERO, falls: None, empty_since: None };
     }
 
-    fn hold(&mut self, now: Instant) {
-        self.pacing = self.pacing.with_credit(self.credit.at_most(self.most / GONE));
-        self.state = State::Held { gone_at: now, empty_since: None };
+    /// A draining is over: on at this rate.
+    fn resume_at(&mut self, now: Instant, rate: Rate) {
+        self.passed.replace(now, rate);
+        self.hold(now);
     }
 
-    fn drain(&mut self, now: Instant, report: &DelayReport, sample: Duration, queue: Duration) {
+    fn hold(&mut self, now: Instant) {
         self.pacing = self.pacing.with_credit(self.credit.at_most(self.most / GONE));
-        let grows_until = now + sample * 2;
-        let competed = matches!(self.state, State::Competing { .. });
-        let passed = self.passed.maximum();
-        let over_a_pause = self.resumed + sample >= report.newest_sent_at;
+        self.state = State::Held { gone_at: now, empty_since: None, cut: None };
+    }
+
+    /// Drains the queue, at first by `rate`, the highest one so far.
+    fn drain(&mut self, now: Instant, report: &DelayReport, seen: Seen, rate: Rate) {
+        self.pacing = self.pacing.with_credit(self.credit.at_most(self.most / GONE));
+        let Seen { sample, queue, .. } = seen;
+        let looks = matches!(self.state, State::Competing { .. });
+        let held = matches!(self.state, State::Held { .. });
+        let slower = report.receive_rate < self.passed.maximum() * SLOWER
+            && self.resumed + sample < report.newest_sent_at;
         self.state = State::Draining {
-            grows_until,
+            since: now,
             longest: queue,
-            until: drained_at(now, queue, sample),
-            least_rtt: sample,
-            passed: slower(report.receive_rate, passed).filter(|_| !over_a_pause).unwrap_or(passed),
-            pays_by: competed.then_some(grows_until + self.most * DRAIN_TIMES),
+            until: drained_at(now, queue, sample, draining(self.most, queue, looks)),
+            floor: sample,
+            passed: if slower { report.receive_rate } else { rate },
+            tests: held && queue <= self.most,
+            pays_by: looks.then_some(now + sample * 2 + self.most * DRAIN_TIMES),
         };
+    }
+
+    /// The queueing delay at which the limit neither grows nor falls, in seconds. A flow with a
+    /// higher rate is content with a shorter queue, so that flows with one queue come to one rate.
+    fn goal(&self) -> f64 {
+        let passed = self.passed.maximum().bytes_per_sec();
+        let part = 0.25 + 0.75 * libm::sqrt(libm::sqrt(LOWEST / passed)).min(1.0);
+        (self.most / 2).as_secs_f64() * part
     }
 
     /// The limit in this state.
@@ -413,14 +559,11 @@ impl DelayBound {
         match self.state {
             State::Free => Rate::INFINITY,
             State::Competing { falls, .. } => falls.unwrap_or(Rate::INFINITY),
-            State::Draining { passed, .. } => passed * DRAIN,
+            State::Draining { passed, longest, pays_by, .. } => {
+                passed * draining(self.most, longest, pays_by.is_some())
+            }
             State::Held { empty_since, .. } => {
-                let passed = self.passed.maximum().bytes_per_sec();
-                // A flow with a higher rate is content with a shorter queue, so that flows with one
-                // queue come to one rate.
-                let part = 0.25 + 0.75 * libm::sqrt(libm::sqrt(LOWEST / passed)).min(1.0);
-                let goal = (self.most / 2).as_secs_f64() * part;
-                let (queue, rtt) = (queue.as_secs_f64(), sample.as_secs_f64());
+                let (goal, queue, rtt) = (self.goal(), queue.as_secs_f64(), sample.as_secs_f64());
                 let empty = empty_since.map_or(0.0, |since| now.saturating_since(since).as_secs_f64());
                 // The answer to a rate comes a round-trip time later.
                 let factor = 1.0 + GAIN.min((goal - queue) / (2.0 * rtt) * (1.0 + empty / rtt));

@@ -55,6 +55,7 @@ fn report_of_little(bound: &mut DelayBound, ms: u64, queue: u64, receive_rate: f
             receive_rate: rate(receive_rate),
             newest_sent_at: at(ms) - sample,
             initial_rate: rate(4000.0),
+            lost: false,
         },
     );
     bound.limit()
@@ -385,10 +386,10 @@ fn a_longer_path_becomes_certain() {
 fn a_queue_that_others_raise_step_by_step_is_theirs() {
     let mut bound = bound();
     let mut now = drain_in_vain(&mut bound, 500, 81);
-    assert_eq!(bound.former.map(|(least, _)| least), Some(MS(RTT)));
+    assert_eq!(bound.former.map(|former| former.least_rtt), Some(MS(RTT)));
     now = drain_in_vain(&mut bound, now, 70);
     assert!(matches!(bound.state, State::Held { .. }), "below the bound");
-    assert_eq!(bound.former.map(|(least, _)| least), Some(MS(RTT)));
+    assert_eq!(bound.former.map(|former| former.least_rtt), Some(MS(RTT)));
     drain_in_vain(&mut bound, now, 95);
     assert!(matches!(bound.state, State::Competing { .. }), "{:?}", bound.state);
     assert_eq!(bound.least_rtt, Some(MS(RTT)));
@@ -479,7 +480,7 @@ fn a_data_limited_time_keeps_the_limit() {
         close(report_of_little(&mut bound, ms, 20, 5000.0), PASSED);
     }
     // What it sent while the bound held it back is no longer little.
-    bound.set_pace(rate(1000.0), Some(MS(RTT)));
+    bound.set_pace(rate(2000.0), rate(1000.0), Some(MS(RTT)));
     for ms in (5000..6000).step_by(100) {
         bound.on_sent(at(ms), 1000);
         report_of_little(&mut bound, ms + 50, 20, 5000.0);
@@ -504,6 +505,7 @@ fn the_least_limit() {
         receive_rate: rate(PASSED),
         newest_sent_at: at(900),
         initial_rate: rate(4000.0),
+        lost: false,
     };
     bound.on_report(at(900), without);
     assert_eq!((bound.limit(), bound.least_rtt), (rate(4000.0), Some(MS(RTT))));
@@ -522,6 +524,7 @@ fn a_grain_is_not_a_queue() {
             receive_rate: rate(PASSED),
             newest_sent_at: at(ms) - sample,
             initial_rate: rate(4000.0),
+            lost: false,
         };
         bound.on_report(at(ms), report);
         assert!(bound.limit().is_infinite(), "at {ms} ms");
