@@ -1,7 +1,7 @@
 //! A snapshot of a connection at one moment.
 
-use tfrc::{Limit, RateReason};
 use tfrc::guard::Trip;
+use tfrc::{Limit, RateReason};
 use tfrc_dccp::{Connection, Stats};
 use tfrc_units::{Duration, Instant, Probability, Rate};
 
@@ -25,7 +25,7 @@ pub struct Status {
     pub target_rate: Rate,
     /// The rule that set X last; `None` before the first round-trip time.
     pub rate_reason: Option<RateReason>,
-    /// What holds the rate of what we send; `None` before the first round-trip time.
+    /// Reason for the rate of what we send; `None` before the first round-trip time.
     pub limit: Option<Limit>,
     /// Why sending has stopped, if the circuit breaker has struck (RFC 8083).
     pub stopped: Option<Trip>,

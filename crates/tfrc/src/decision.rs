@@ -60,7 +60,7 @@ pub struct RateChange {
     pub rtt: Option<Duration>,
 }
 
-/// What holds the rate at which packets leave: one word for a user who asks why it is no higher.
+/// Reason why packets leave at no higher rate, in one word for a user who asks.
 /// [`RateReason`] is the rule that set X last, whether or not the application uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "snake_case"))]

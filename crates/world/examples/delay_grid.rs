@@ -99,7 +99,7 @@ enum Way {
     Both,
 }
 
-/// What happens to the path or the flow.
+/// An event of the path or of the flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Event {
     /// Nothing: the flow next to its peer.
@@ -234,7 +234,9 @@ impl Cell {
                     for (i, at) in (FIRST_STEP..DURATION as usize).step_by(STEP).enumerate() {
                         let delay = half + if i % 2 == 0 && longer { more } else { 0.0 };
                         if gap_ms > 0 {
-                            changes.push(format!("{{ at = \"{at}s\", delay = \"{delay}ms\", loss = \"100%\" }}"));
+                            changes.push(format!(
+                                "{{ at = \"{at}s\", delay = \"{delay}ms\", loss = \"100%\" }}"
+                            ));
                             let end = at as u32 * 1000 + gap_ms;
                             changes.push(format!("{{ at = \"{end}ms\", loss = \"0%\" }}"));
                         } else {
@@ -312,8 +314,7 @@ impl Cell {
         let queue: Vec<f64> = looks.iter().skip(before).flatten().copied().collect();
         let part = if let Event::Fall { part, .. } = self.event { part } else { 1.0 };
         let link = |share| self.milliseconds(quantile(queue.clone(), share).unwrap_or(0.0)) / part;
-        let own: Vec<_> =
-            recording.outcome.flows.iter().filter(|flow| flow.id.starts_with("tfrc")).collect();
+        let own: Vec<_> = recording.outcome.flows.iter().filter(|flow| flow.id.starts_with("tfrc")).collect();
         let rates: Vec<f64> = own.iter().map(|flow| flow.goodput_bps.unwrap_or(0.0) / 1e6).collect();
         let p95 = own.iter().filter_map(|flow| flow.delays.queueing_delay_p95_s).fold(0.0, f64::max);
         let competing: f64 = own.iter().filter_map(|flow| flow.competing_s).sum();
@@ -473,7 +474,7 @@ fn sample() -> Vec<Cell> {
     cells
 }
 
-/// What was found in a cell: without the bound, with it, and with a TCP that ends.
+/// The runs of a cell: without the bound, with it, and with a TCP that ends.
 type Runs = (Vec<Figures>, Vec<Figures>, Option<Vec<Figures>>);
 
 fn run(cell: &Cell) -> Runs {

@@ -369,7 +369,7 @@ pub struct Interval {
     /// The rule that has stopped the flow at the end of the interval: one of its circuit
     /// breaker (RFC 8083), or its stop rule (RFC 3714).
     pub stopped: Option<Trip>,
-    /// What holds the sending rate at the end of the interval. `queue` and `competition` are the
+    /// Reason for the sending rate at the end of the interval. `queue` and `competition` are the
     /// two sides of the bound on the queueing delay.
     pub limit: Option<Limit>,
 }

@@ -114,7 +114,7 @@ pub(crate) struct Progress {
     pub(crate) last_stop: Option<Stop>,
     /// Time for which a flow with a bound on the queueing delay has competed with others.
     pub(crate) competed: Option<Duration>,
-    /// What holds its rate.
+    /// Reason for its rate.
     pub(crate) limit: Option<Limit>,
 }
 

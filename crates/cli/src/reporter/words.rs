@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use tfrc::Limit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tfrc::Limit;
 use tfrc_report::record::Summary;
 use tfrc_report::{human, pages};
 use tfrc_world::results::Interval;
@@ -48,7 +48,7 @@ pub(super) fn state(i: &Interval) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
-/// What holds the rate, in words.
+/// The reason for the rate, in words.
 fn holder(limit: Limit) -> &'static str {
     match limit {
         Limit::SlowStart => "slow start",

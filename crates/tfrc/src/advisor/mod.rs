@@ -2,6 +2,8 @@
 //! of each packet.
 
 #[cfg(test)]
+mod longer_path_tests;
+#[cfg(test)]
 mod order_tests;
 mod replay;
 mod rework;
@@ -383,7 +385,7 @@ impl<const N: usize> Advisor<N> {
         self.sender.allowed_rate()
     }
 
-    /// What holds the rate at `now`; see [`Sender::limit`].
+    /// Reason for the rate at `now`; see [`Sender::limit`].
     #[must_use]
     pub fn limit(&self, now: Instant) -> Limit {
         self.sender.limit(now)

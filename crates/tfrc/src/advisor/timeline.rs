@@ -48,7 +48,7 @@ pub(crate) struct Timeline {
     interval: Duration,
     /// The least of late of the sender's clock less the receiver's: a fast report bounds it.
     offset: Option<RecentLeast>,
-    /// What that can be no less than, by the last reports.
+    /// Lower bounds of that, by the last reports.
     floors: Ring<i64, REPORTS>,
     /// The last report in order: when it came, and the arrival of its newest packet.
     reported: Option<(Instant, Instant)>,
@@ -261,13 +261,13 @@ mod tests {
     }
 
     /// A way back that is longer by 60 ms counts as a hold until ten reports have taken it; what
-    /// is left then is the hold of 5 ms, or of less than a packet's gap.
+    /// is left then is the hold of 5 ms and a packet's gap.
     #[test]
     fn a_longer_way_back_is_no_hold() {
         let lags = lags(60, |report| if report < 30 { 20 } else { 80 });
         assert!(lags.iter().take(29).skip(2).all(|lag| *lag <= 5), "{lags:?}");
         assert!(lags.iter().skip(29).take(9).all(|lag| *lag >= 60), "{lags:?}");
-        assert!(lags.iter().skip(40).all(|lag| *lag <= 10), "{lags:?}");
+        assert!(lags.iter().skip(40).all(|lag| *lag <= 15), "{lags:?}");
     }
 
     /// Nine of ten reports that are late do not make the way longer.

@@ -410,8 +410,8 @@ impl Sender {
         }
     }
 
-    /// What holds the rate at `now`, which is best a moment between two packets. The application
-    /// does if its cap is below what is allowed, or if a packet could have gone before `now` and has
+    /// Reason for the rate at `now`, which is best a moment between two packets. The application is
+    /// it if its cap is below what is allowed, or if a packet could have gone before `now` and has
     /// not.
     #[must_use]
     pub fn limit(&self, now: Instant) -> Limit {

@@ -24,7 +24,7 @@ const GAIN: f64 = 0.25;
 const DRAIN: f64 = 2.0 / 3.0;
 const DRAIN_TIMES: u64 = 3;
 const LONG: u64 = 4;
-/// What arrives while a queue grows is what the path carries. If it is less than this part of what
+/// The path carries what arrives while a queue grows. If that is less than this part of what
 /// was thought to be, the path has become slower; if that is less than this part of what arrives,
 /// it has not: a single report over a silence says too little.
 const CARRIES: f64 = 0.8;
@@ -95,7 +95,7 @@ pub(crate) struct DelayReport {
     pub(crate) lost: bool,
 }
 
-/// What a report says of the queue.
+/// The queue by a report.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     sample: Duration,
@@ -124,7 +124,7 @@ struct Former {
     lost: bool,
 }
 
-/// What the queue should answer to: the flow sends less.
+/// A time in which the flow sends less, to which its own queue would answer.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     /// Packets sent from then on were sent at less than `rate`.
@@ -178,7 +178,7 @@ pub(crate) struct DelayBound {
 /// | [`State::Free`] | at the beginning | nothing: X alone counts |
 /// | [`State::Held`] | once there is a queue; when it was drained | the time without a queue |
 /// | [`State::Draining`] | when the queue is too long, or R_min too old | the time by which a queue of this flow is gone |
-/// | [`State::Competing`] | when draining has not drained twice | its beginning, the last turn of the queue, and the limit while the queue falls |
+/// | [`State::Competing`] | when a loss, or a draining, shows others | its beginning, the last turn of the queue, and the limit while the queue falls |
 #[derive(Debug, Clone, Copy)]
 enum State {
     /// There was no queue yet.
@@ -387,9 +387,9 @@ impl DelayBound {
                     fallen && now > cut.since + sample * 2
                 });
                 // What an own queue had left cannot sink: R_min was raised by a queue of others.
-                let others = former
-                    .is_some_and(|former| former.lost && seen.sank && seen.previous > former.least_rtt + most)
-                    || cut.is_some_and(|cut| filled(cut.since, highest))
+                let others = former.is_some_and(|former| {
+                    former.lost && seen.sank && seen.previous > former.least_rtt + most
+                }) || cut.is_some_and(|cut| filled(cut.since, highest))
                     || in_vain.is_some() && self.patience > FIRST_PATIENCE;
                 if gone {
                     *gone_at = now;
@@ -410,9 +410,8 @@ impl DelayBound {
                 let grows = queue > *longest;
                 let (arrives, less) =
                     if earlier { (report.receive_rate, CARRIES) } else { (seen.arrives, part * SENT) };
-                let slower = grows
-                    && self.resumed + sample < report.newest_sent_at
-                    && arrives < *passed * less;
+                let slower =
+                    grows && self.resumed + sample < report.newest_sent_at && arrives < *passed * less;
                 if slower {
                     (*passed, *since) = (arrives, now);
                 }
@@ -429,8 +428,9 @@ impl DelayBound {
                 }
                 *floor = if earlier { sample } else { (*floor).min(sample) };
                 let (floor, passed) = (*floor, *passed);
-                let in_vain = pays_by
-                    .is_some_and(|at| now >= at && queue > (*longest).saturating_sub(most / TURN).max(most / TURN));
+                let in_vain = pays_by.is_some_and(|at| {
+                    now >= at && queue > (*longest).saturating_sub(most / TURN).max(most / TURN)
+                });
                 // A queue that answers is not only the path's.
                 let answers = *tests && floor + most / ANSWERS < least_rtt + *longest;
                 let others = in_vain || filled(*since, passed * part * 1.5);
