@@ -107,7 +107,7 @@ enum Event {
     /// The round trip is longer by this part of D for 15 s of each 30, with a gap of so many
     /// milliseconds at each change.
     Steps { part: f64, way: Way, gap_ms: u32 },
-    /// So many bounded flows join one after the other.
+    /// This number of bounded flows join one after the other.
     Several(u32),
     /// The link falls to this part; its buffer is so many seconds then.
     Fall { part: f64, buffer_s: f64 },
@@ -464,7 +464,7 @@ fn sample() -> Vec<Cell> {
     let losses = [0.1, 0.3, 1.0, 2.0].map(|percent| Event::Loss { percent });
     let some = [Pattern::Greedy, Pattern::Capped];
     let deep = Queue::Products(4.0);
-    // On slower lines one packet takes longer than D, and five initial windows than the bar's 1.5 D.
+    // On slower lines one packet takes longer than D, and five initial windows longer than 1.5 D.
     let fast = |cells: Vec<Cell>| cells.into_iter().filter(|cell| cell.mbit > 2).collect();
     let mut cells = drawn(mixed, 130);
     cells.extend(drawn(over_paths(Queue::Products(2.0), &some, &steps), 48));

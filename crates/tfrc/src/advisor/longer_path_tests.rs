@@ -56,8 +56,8 @@ fn run(there: u64, back: u64, bound: QueueDelay, every: u64) -> Vec<(f64, u64)> 
     out
 }
 
-/// The bound costs no second below 2 of 4 Mbit/s, and little from the eighth second on, for the drainings
-/// that make the new length certain.
+/// The bound costs no second below 2 of 4 Mbit/s, and little from the eighth second on, for the
+/// drainings that make the new length certain.
 #[test]
 fn a_longer_path_costs_a_second_under_the_bound() {
     for every in [0, 100] {
