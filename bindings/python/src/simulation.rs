@@ -493,6 +493,7 @@ fn link_table(plan: &Plan, results: &Results) -> RecordBatch {
 fn series_rows(axes: &[Axis<'_>]) -> Rows {
     Rows::new(&["run", "point"], axes, ["flow", "link"], series::COLUMNS.iter().map(|(key, ..)| *key))
         .with_word("stopped")
+        .with_word("limit")
 }
 
 fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_world::results::Interval) {
@@ -500,5 +501,5 @@ fn add_interval(rows: &mut Rows, run: PlannedRun<'_>, interval: &tfrc_world::res
     let row = run.point.at.iter().fold(row, |row, (_, value)| row.axis(value));
     let row = row.word(interval.flow.as_deref()).word(interval.link.as_deref());
     let row = series::COLUMNS.iter().fold(row, |row, (_, value, _)| row.number(value(interval)));
-    row.word(series::stopped(interval).as_deref());
+    let _ = series::words(interval).iter().fold(row, |row, word| row.word(word.as_deref()));
 }

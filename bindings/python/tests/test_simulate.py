@@ -92,8 +92,8 @@ def test_series_are_those_of_the_program(program, tmp_path):
     assert ours.column_names == list(theirs.columns)
     frame = ours.to_pandas()
     pandas.testing.assert_frame_equal(
-        frame.astype({"flow": object, "link": object, "stopped": object}),
-        theirs.astype({"flow": object, "link": object, "stopped": object}),
+        frame.astype({"flow": object, "link": object, "stopped": object, "limit": object}),
+        theirs.astype({"flow": object, "link": object, "stopped": object, "limit": object}),
         check_dtype=False,
         check_exact=True,
     )

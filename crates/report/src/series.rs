@@ -50,7 +50,8 @@ pub const COLUMNS: [Column; 24] = [
 
 /// The values of the last columns, `stopped` and `limit`: the rule that has stopped the flow, and
 /// what holds its rate, as in JSON.
-fn words(interval: &Interval) -> [Option<String>; 2] {
+#[must_use]
+pub fn words(interval: &Interval) -> [Option<String>; 2] {
     [serde_json::json!(interval.stopped), serde_json::json!(interval.limit)]
         .map(|value| value.as_str().map(str::to_owned))
 }
