@@ -46,8 +46,8 @@ fn a_stop_by_the_circuit_breaker_is_said_everywhere() {
     let line = table.lines().find(|line| line.contains("stopped at")).expect("a line");
     assert!(line.starts_with("tfrc-1: stopped at 3") && line.contains("by the circuit breaker"), "{line}");
     let series = std::fs::read_to_string(series).expect("written");
-    assert!(series.lines().next().is_some_and(|heads| heads.ends_with(",stopped")));
-    assert!(series.lines().last().is_some() && series.contains(",congestion\n"), "{series}");
+    assert!(series.lines().next().is_some_and(|heads| heads.ends_with(",stopped,limit")));
+    assert!(series.lines().last().is_some() && series.contains(",congestion,stopped\n"), "{series}");
     let means = word(&with(&["--runs", "2"]));
     assert!(means.contains("tfrc-1: stopped in 2 of 2 runs; seed 1 stopped at 3"), "{means}");
     let json: serde_json::Value = with(&["--json"]).json();
