@@ -77,7 +77,7 @@ def test_the_lines_of_an_experiment_and_its_readme(checkout: Path) -> None:
     assert len(lines) == 2
     assert "| [p/y](../experiments/p/y/README.md) * | T | agrees | - | agrees-with-values | 1/1 |" in text
     readme = page(checkout, "experiments/p/x/README.md")
-    said = "**Verdict.** Disagrees with the printed values: 1 of 2 values agree with the print, 1 of 1 claims hold."
+    said = "**Verdict.** Disagrees with the printed values: 1 of 2 values agree with the print, 1 of 1 claims\nhold."
     image = "![Odd <b>\\|a\\_title](picture.svg)\n\n"
     assert readme == README.replace("# One\n", f"# One\n\n{publish.MARKS[0]}\n{image}{said}\n{publish.MARKS[1]}\n")
     peers = page(checkout, "docs/peers.md")
