@@ -110,7 +110,7 @@ def times(case, media: list[list[Packet]], zero: float) -> tuple[list[float], in
 
 
 def network(case, folder: Path, zero: float) -> dict:
-    """What the capture says. `zero` is the emulator's time at which the case begins."""
+    """Figures of the capture. `zero` is the emulator's time at which the case begins, in seconds."""
     rates = [(0.0, case.rates[0][1] * 1e6)] + [(zero + at, mbit * 1e6) for at, mbit in case.rates[1:]]
     end = zero + case.seconds
     seen = [packet for packet in packets(folder / "path.pcap", rates) if packet.joined < end]
@@ -144,7 +144,7 @@ def network(case, folder: Path, zero: float) -> dict:
 
 
 def encoder(case, folder: Path) -> dict:
-    """What the sending browser says: pictures a second of its source, why it limited itself, bytes over the target."""
+    """Figures of the sending browser: pictures a second of its source, why it limited itself, bytes over the target."""
     words = [json.loads(line) for line in (folder / "send.jsonl").read_text().splitlines()]
     pictures, limits, made, asked = [], set(), 0.0, 0.0
     for flow in range(len(case.flows)):

@@ -216,10 +216,9 @@ impl Seen {
         }
     }
 
-    /// Takes the counters of a time. Kernels from 6.12 on may leave a thread that goes to sleep in
-    /// the queue of those that are ready, and if it moves to another processor there, its sleep
-    /// counts as waiting: on 6.18 whole seconds of threads that wake once in ten. A wait has not
-    /// begun before the thread was last seen asleep.
+    /// Takes the counters of a time. Linux 6.18 was seen to count whole sleeps as waiting: 9.9 s of
+    /// a thread of Chromium that wakes once in ten; its cause is not known, and a plain program did
+    /// not show it. A wait has not begun before the thread was last seen asleep.
     fn take(&mut self, now: Counters, at: Instant) {
         let counted = now.since(self.last).waited;
         let waited = self.asleep.map_or(counted, |asleep| counted.min(at.saturating_duration_since(asleep)));
