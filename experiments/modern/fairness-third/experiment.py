@@ -46,3 +46,6 @@ figure.variant(
 figure.claim("The profile is within a factor of two of CUBIC at 90 % of the points")(
     lambda t: t.of("in_two", statistics.mean), between=(0.9, 1)
 )
+figure.claim("The worst point is within a factor of four")(
+    lambda t: t.of("ratio_log2", lambda ratios: max(map(abs, ratios))), between=(0, 2)
+)
