@@ -32,6 +32,9 @@ const CARRIES: f64 = 0.8;
 /// 5/8 of the highest rate, 15/16 of what is sent then.
 const SLOWER: f64 = 0.625;
 const SENT: f64 = 0.9375;
+/// A flow whose packets arrive at this part of the limit uses it, though it paces itself: the limit
+/// may have grown by a quarter since they left, 1/(1 + [`GAIN`]), and a packet of noise is off.
+const USED: f64 = 0.75;
 /// A queue that has not become shorter while the rate fell to this part is not this flow's.
 const CUT: f64 = 0.75;
 /// A queue has answered to a draining if it became shorter by this part of the bound.
@@ -314,6 +317,9 @@ impl DelayBound {
         self.waiting_since = (self.last_sent > report.newest_sent_at).then_some(now);
         let coverage = self.limited.on_feedback(now, report.newest_sent_at, rtt);
         let Some(sample) = report.sample.filter(|_| !receive_rate.is_zero()) else { return };
+        let held = matches!(self.state, State::Held { .. });
+        let coverage =
+            if held && receive_rate >= self.limit * USED { Coverage::NotDataLimited } else { coverage };
         match coverage {
             Coverage::DataLimited => self.passed.maximize(now, receive_rate),
             Coverage::NotDataLimited => self.passed.update(now, receive_rate, sample),

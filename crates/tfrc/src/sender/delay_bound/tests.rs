@@ -127,6 +127,25 @@ fn the_gain_is_at_most_a_quarter() {
     close(Rate::from_bytes_per_sec(1.25 * PASSED), held(0, RTT, 1300, PASSED));
 }
 
+/// An application that spaces its packets by the limit itself is behind one that has grown: at
+/// three quarters of the limit it uses it. Below, the limit does not grow.
+#[test]
+fn a_flow_near_its_limit_uses_it() {
+    for (part, grows) in [(0.9, true), (0.7, false)] {
+        let mut bound = fresh();
+        bound.on_sent(at(0), 1000);
+        report(&mut bound, 400, 0, PASSED);
+        let first = report(&mut bound, 500, 41, PASSED).bytes_per_sec();
+        let mut limit = first;
+        for ms in (1000..6000).step_by(250) {
+            // Nothing waits for the bound.
+            bound.on_sent(at(ms - 10), 1000);
+            limit = report(&mut bound, ms, 0, part * limit).bytes_per_sec();
+        }
+        assert_eq!(limit > 1.5 * first, grows, "{part}: {limit} of {first}");
+    }
+}
+
 /// Of two flows with one queue the slower one grows and the faster one shrinks; at 100 kbit/s and
 /// below the goal is half of the bound.
 #[test]
