@@ -1,6 +1,7 @@
 //! Data from one end to the other: handshake, counts, close, under loss of every single packet in
 //! turn.
 
+use tfrc::study::Profile;
 use tfrc_dccp::feature::{Feature, Location};
 use tfrc_dccp::wire::{PacketType, ResetCode};
 use tfrc_dccp::{ClosedBy, ConnectionConfig, Event, State};
@@ -217,6 +218,46 @@ fn loss_reaches_the_sender_as_a_rate() {
         tfrc::equation::Equation::default().rate(500.0, ms(50), client.loss_event_rate()).bytes_per_sec();
     let rate = client.rate().bytes_per_sec();
     assert!((rate / expected - 1.0).abs() < 0.25, "{rate} B/s, equation {expected}");
+}
+
+/// A profile is the sender's alone: the receiver reports a first loss interval by RFC 5348's
+/// equation whatever its own profile is, and the sender converts it to its own.
+#[test]
+fn a_sender_converts_the_first_interval_to_its_profile() {
+    let with = |sending: Profile, receiving: Profile| {
+        let settings = |profile: Profile| {
+            let mut settings = tfrc::Settings::default();
+            let choices = settings.algorithm.choices_mut();
+            profile.choose(choices);
+            // All send at the same times until the loss.
+            choices.pairs = tfrc::study::Choices::default().pairs;
+            ConnectionConfig { tfrc: settings.validate().expect("valid"), ..ConnectionConfig::default() }
+        };
+        let lost = |flight: &Flight| flight.from == Side::Client && flight.index == 300;
+        let mut pair = Pair::with(settings(sending), settings(receiving), move |f| Fate::drop_if(lost(f)));
+        pair.set_delay(ms(100));
+        pair.client.to_send = 600;
+        pair.client.close_after = false;
+        while pair.client.connection().loss_event_rate().is_zero() {
+            pair.run(ms(10));
+        }
+        pair
+    };
+    let [rfc, alone, both] = [
+        (Profile::Rfc5348, Profile::Rfc5348),
+        (Profile::Balanced, Profile::Rfc5348),
+        (Profile::Balanced, Profile::Balanced),
+    ]
+    .map(|(sending, receiving)| with(sending, receiving));
+    assert!(alone.captured == both.captured, "the receiver's profile changes no byte");
+    let inverse = |pair: &Pair| 1.0 / pair.client.connection().loss_event_rate().get();
+    assert!(inverse(&alone) < 0.8 * inverse(&rfc), "{}, {}", inverse(&alone), inverse(&rfc));
+    let [reno, cubic] = [(&rfc, Profile::Rfc5348), (&alone, Profile::Balanced)].map(|(pair, profile)| {
+        let mut choices = tfrc::study::Choices::default();
+        profile.choose(&mut choices);
+        choices.equation.rate(500.0, ms(200), pair.client.connection().loss_event_rate()).bytes_per_sec()
+    });
+    assert!((0.97..1.03).contains(&(cubic / reno)), "one loss, one rate: {cubic}, {reno}");
 }
 
 /// RFC 4342 §6 and §8.4, and RFC 6323 §3.3.

@@ -1,8 +1,9 @@
 //! The loss history as it crosses the wire (RFC 4342 §8.5, 8.6).
 
 use tfrc::config::PacketSize;
+use tfrc::equation::{Equation, InverseError};
 use tfrc::study::Choices;
-use tfrc_units::{Probability, f64_from_u64, saturating, u64_from_f64};
+use tfrc_units::{Duration, Probability, Rate, SeqNo48, f64_from_u64, saturating, u64_from_f64};
 
 use crate::wire::{LossInterval, LossIntervals, Nonce};
 
@@ -52,6 +53,70 @@ pub(crate) fn measures_as_receivers_do(config: &tfrc::Config) -> bool {
     ours.estimator == theirs.estimator && ours.discounting == theirs.discounting && !by_reports
 }
 
+/// The synthetic first interval of a receiver (RFC 5348 §6.3.1) by the equation of the sender.
+///
+/// A receiver inverts RFC 5348's equation for its highest receive rate, whatever the sender's
+/// profile: nothing on the wire says that one. The sender knows the equation of both, so it finds
+/// that rate again and inverts its own. Reports repeat the interval; it is converted once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FirstInterval {
+    /// Where the datagrams begin.
+    first: Option<SeqNo48>,
+    /// The newest one reported, in packets, and by the sender's equation.
+    converted: Option<(u32, u32)>,
+}
+
+impl FirstInterval {
+    /// A datagram goes with this number.
+    pub(crate) fn on_datagram(&mut self, seq: SeqNo48) {
+        self.first.get_or_insert(seq);
+    }
+
+    /// Converts the oldest interval of a report if it is the synthetic one: it then reaches the
+    /// first datagram, or is longer than its numbers. Returns true if it did.
+    pub(crate) fn convert(
+        &mut self,
+        own: &Equation,
+        rtt: Duration,
+        end: SeqNo48,
+        intervals: &mut [LossInterval],
+    ) -> bool {
+        let length = |i: &LossInterval| u64::from(i.lossless_length) + u64::from(i.loss_length);
+        let all: u64 = intervals.iter().map(length).sum();
+        // The newest one is open, and it alone says that nothing was lost.
+        let Some(oldest) = intervals.get_mut(1..).and_then(<[_]>::last_mut) else { return false };
+        let reaches = self.first.is_some_and(|first| !end.sub(all).is_after(first));
+        if *own == Equation::default() || !(reaches || u64::from(oldest.data_length) > length(oldest)) {
+            return false;
+        }
+        let reported = oldest.data_length;
+        let packets = match self.converted {
+            Some((known, converted)) if known == reported => converted,
+            _ => saturating::<u32>(u64_from_f64(by_equation(own, rtt, f64::from(reported.max(1))) + 0.5))
+                .max(1),
+        };
+        self.converted = Some((reported, packets));
+        oldest.data_length = packets;
+        true
+    }
+}
+
+/// The loss interval at which `own` gives the rate that RFC 5348's equation gives at `packets`.
+fn by_equation(own: &Equation, rtt: Duration, packets: f64) -> f64 {
+    // The packet size is a factor of both equations.
+    let rate = Equation::default().rate(1.0, rtt, Probability::saturating(1.0 / packets));
+    interval_at(own, 1.0, rtt, rate)
+}
+
+/// The loss interval, in packets, at which an equation gives this rate.
+pub(crate) fn interval_at(equation: &Equation, segment: f64, rtt: Duration, rate: Rate) -> f64 {
+    match equation.loss_event_rate(segment, rtt, rate) {
+        Ok(p) => 1.0 / p.get(),
+        Err(InverseError::RateTooHigh) => f64::INFINITY,
+        Err(_) => 1.0,
+    }
+}
+
 /// The loss event rate to use when a receiver sends both options. The receiver's own rate is the
 /// better one, because it covers the whole history, but it is rounded: 1/p up to a whole number.
 /// Clamps the p computed from the intervals to the range of values that round to the reported loss
@@ -73,6 +138,8 @@ pub(crate) fn combine(from_intervals: Probability, reported: Option<u32>) -> Pro
 
 #[cfg(test)]
 mod tests {
+    use alloc::{vec, vec::Vec};
+
     use super::*;
 
     fn p(x: f64) -> Probability {
@@ -90,6 +157,67 @@ mod tests {
         assert!(!rate_from_wire(u32::MAX - 1).is_zero());
         assert_eq!(rate_from_wire(0), Probability::ONE);
         assert_eq!(rate_from_wire(100), p(0.01));
+    }
+
+    fn balanced() -> Equation {
+        let mut choices = Choices::default();
+        tfrc::study::Profile::Balanced.choose(&mut choices);
+        choices.equation
+    }
+
+    const R: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn a_converted_interval_allows_the_rate_of_the_one_reported() {
+        for rtt in [5, 20, 100, 500].map(Duration::from_millis) {
+            for packets in [1.0, 2.0, 10.0, 100.0, 1e4, 1e6] {
+                let rate = |equation: Equation, packets: f64| equation.rate(1.0, rtt, p(1.0 / packets));
+                let theirs = rate(Equation::default(), packets).bytes_per_sec();
+                let converted = by_equation(&balanced(), rtt, packets);
+                let ours = rate(balanced(), converted).bytes_per_sec();
+                let least = rate(balanced(), 1.0).bytes_per_sec();
+                assert!((ours / theirs.max(least) - 1.0).abs() < 1e-9, "{rtt:?} {packets}: {ours} {theirs}");
+            }
+        }
+    }
+
+    /// The newest interval is open; each has the numbers and the length in packets given.
+    fn list(intervals: &[(u32, u32)]) -> Vec<LossInterval> {
+        let of = |&(numbers, packets): &(u32, u32)| LossInterval {
+            lossless_length: numbers,
+            nonce: Nonce::Zero,
+            loss_length: 0,
+            data_length: packets,
+        };
+        intervals.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_oldest_interval_is_converted_while_it_is_the_first() {
+        let seq = SeqNo48::new;
+        let data = |intervals: &[LossInterval]| intervals.iter().map(|i| i.data_length).collect::<Vec<_>>();
+        let mut first = FirstInterval::default();
+        first.on_datagram(seq(1000));
+        first.on_datagram(seq(1001));
+        let mut convert = |own: Equation, rtt: Duration, end: u64, intervals: &[(u32, u32)]| {
+            let mut intervals = list(intervals);
+            let converted = first.convert(&own, rtt, seq(end), &mut intervals);
+            (converted, data(&intervals))
+        };
+        let rfc = Equation::default();
+        assert_eq!(convert(balanced(), R, 1300, &[(300, 0)]), (false, vec![0]), "nothing was lost");
+        assert_eq!(convert(rfc, R, 1400, &[(100, 100), (300, 9000)]), (false, vec![100, 9000]));
+        let (converted, now) = convert(balanced(), R, 1400, &[(100, 100), (300, 9000)]);
+        let once = now[1];
+        assert!(converted && now[0] == 100 && (1000..8000).contains(&once), "{now:?}");
+        let again = convert(balanced(), R * 4, 1500, &[(50, 50), (150, 150), (300, 9000)]);
+        assert_eq!(again, (true, vec![50, 150, once]), "as at first, whatever R is now");
+        // It may be shorter than its numbers.
+        let (converted, now) = convert(balanced(), R, 7100, &[(100, 100), (6000, 5000)]);
+        assert!(converted && now[1] < 4500, "{now:?}");
+        // It has left the list; or is longer than its numbers, wherever the list begins.
+        assert_eq!(convert(balanced(), R, 1500, &[(50, 50), (200, 200)]), (false, vec![50, 200]));
+        assert!(convert(balanced(), R, 1500, &[(50, 50), (200, 900)]).0);
     }
 
     #[test]

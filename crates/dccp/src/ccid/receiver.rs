@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use tfrc::equation::Equation;
 use tfrc::study::{FeedbackTrigger, LossEventTiming};
 use tfrc::{Arrival, PacketKind, Receiver, Report};
 use tfrc_units::{Duration, Ecn, Instant, saturating, u64_from_f64};
@@ -59,17 +60,19 @@ impl DataReceiver {
         source: RttSource,
         first: u64,
     ) -> Self {
-        let (config, rtt) = match source {
-            RttSource::Reports { .. } => (*config, Some(ReceiverRtt::new())),
+        let mut settings = *config.settings();
+        let choices = settings.algorithm.choices_mut();
+        // The sender converts the first interval to its own equation.
+        choices.equation = Equation::default();
+        let rtt = match source {
+            RttSource::Reports { .. } => Some(ReceiverRtt::new()),
             RttSource::WindowCounter => {
-                let mut settings = *config.settings();
-                settings.algorithm = settings.algorithm.with(|choices| {
-                    choices.loss_event_timing = LossEventTiming::WindowCounter;
-                    choices.feedback = FeedbackTrigger::WindowCounter;
-                });
-                (settings.validate().unwrap_or(*config), None)
+                choices.loss_event_timing = LossEventTiming::WindowCounter;
+                choices.feedback = FeedbackTrigger::WindowCounter;
+                None
             }
         };
+        let config = settings.validate().unwrap_or(*config);
         let mut tfrc = Receiver::new(&config);
         tfrc.expect(now, first);
         if let RttSource::Reports { handshake: Some(handshake) } = source {

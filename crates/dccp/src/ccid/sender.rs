@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tfrc::config::{ConfigError, RateCap};
-use tfrc::equation::InverseError;
+use tfrc::equation::Equation;
 use tfrc::{Feedback, LossReport, PacketCount, RateChange, SendDecision, Sender};
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, saturating};
 
@@ -13,7 +13,7 @@ use super::Ccid;
 use super::ccid4::{IntervalTimes, PerInterval};
 use super::corrupt::CorruptEvents;
 use super::counter::WindowCounter;
-use super::intervals::{combine, measures_as_receivers_do, rate_from_wire};
+use super::intervals::{FirstInterval, combine, interval_at, measures_as_receivers_do, rate_from_wire};
 use super::losses::LossCounter;
 use super::sent::{Sent, SentKind, SentLog};
 use super::verify::{Verification, Verifier};
@@ -37,6 +37,7 @@ pub(crate) struct DataSender {
     /// The newest acknowledgement that was feedback.
     acknowledged: Option<SeqNo48>,
     interval_times: IntervalTimes,
+    first_interval: FirstInterval,
     losses: LossCounter,
     /// Where the newest loss interval began, as last reported.
     newest_event: Option<SeqNo48>,
@@ -111,6 +112,7 @@ impl DataSender {
             verifier: Verifier::new(verification),
             acknowledged: None,
             interval_times: IntervalTimes::default(),
+            first_interval: FirstInterval::default(),
             losses: LossCounter::default(),
             newest_event: None,
             peer_dropped: 0,
@@ -185,6 +187,7 @@ impl DataSender {
         self.log.push(seq, Sent { at: now, kind });
         self.verifier.on_sent(seq);
         if matches!(kind, SentKind::Data(_)) {
+            self.first_interval.on_datagram(seq);
             self.verifier.on_datagram(now, datagram, self.tfrc.rtt().unwrap_or(DEFAULT_RTT));
             self.tfrc.on_sent(now, saturating::<u32>(datagram));
         }
@@ -253,6 +256,9 @@ impl DataSender {
                 let tfrc = &self.tfrc;
                 let longest = |rate| longest_first_interval(tfrc, rate);
                 let mut intervals = self.verifier.intervals(ack, &reported, longest);
+                let own = tfrc.config().settings().algorithm.choices().equation;
+                let end = ack.add(1).sub(u64::from(reported.skip_length));
+                let converted = self.first_interval.convert(&own, self.rtt_or_default(), end, &mut intervals);
                 let (mut dropped, mut space) = (options.drop_counts, Vec::new());
                 if let Some(corrupt) = &self.corrupt {
                     let counts;
@@ -266,7 +272,8 @@ impl DataSender {
                 let told =
                     self.losses.count(packets, ack, reported.skip_length, &intervals, dropped.as_ref());
                 let count = if options.tells_of_receiver() { PacketCount::SlowReceiver } else { told };
-                (losses, combine(p, options.loss_event_rate.filter(|_| alike)), count)
+                // The receiver's own p has the first interval as it was.
+                (losses, combine(p, options.loss_event_rate.filter(|_| alike && !converted)), count)
             }
             None => {
                 let p = options.loss_event_rate.map_or(Probability::ZERO, rate_from_wire);
@@ -415,16 +422,11 @@ impl DataSender {
     }
 }
 
-/// The longest synthetic first interval of a receiver that this rate can have reached
-/// (RFC 5348 §6.3.1).
+/// The longest synthetic first interval of a receiver that this rate can have reached: receivers
+/// have RFC 5348's equation (§6.3.1).
 fn longest_first_interval(tfrc: &Sender, rate: Rate) -> f64 {
     let Some(rtt) = tfrc.rtt() else { return f64::INFINITY };
-    let equation = tfrc.config().settings().algorithm.choices().equation;
-    match equation.loss_event_rate(tfrc.segment_size().max(1.0), rtt, rate) {
-        Ok(p) => 1.0 / p.get(),
-        Err(InverseError::RateTooHigh) => f64::INFINITY,
-        Err(_) => 1.0,
-    }
+    interval_at(&Equation::default(), tfrc.segment_size().max(1.0), rtt, rate)
 }
 
 /// The Timestamp clock: units of 10 µs, wrapping.
