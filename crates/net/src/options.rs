@@ -32,8 +32,8 @@ pub struct Options {
     /// measuring.
     #[serde(default)]
     pub revision: Revision,
-    /// Choices on top of the revision. Both ends take the same: the receiver's first loss interval
-    /// is computed from the equation too (RFC 5348 §6.3.1).
+    /// Choices on top of the revision for the data that this end sends. The other end takes part in
+    /// none of them. A journal without this field is of [`Profile::Rfc5348`].
     #[serde(default, skip_serializing_if = "is_plain")]
     pub profile: Profile,
     /// The TCP to be friendly to; `None`: that of the profile.
@@ -288,7 +288,7 @@ impl Default for Options {
             service: 0,
             variant: Variant::Tfrc,
             revision: Revision::Rfc5348,
-            profile: Profile::Rfc5348,
+            profile: Profile::Balanced,
             friend: None,
             segment_bytes: 1316,
             cap_bps: None,

@@ -130,6 +130,8 @@ pub fn all_help(arguments: impl IntoIterator<Item = OsString>) -> Option<String>
 
 #[cfg(test)]
 mod tests {
+    use tfrc_net::Profile;
+
     use super::*;
     use clap::{Args, FromArgMatches};
     use tfrc_units::{Duration, Rate};
@@ -172,8 +174,16 @@ mod tests {
     fn send() {
         let args: SendArgs = read("host").expect("right");
         assert_eq!(args.to, Some(values::target("host:6511").expect("right")));
+        assert_eq!((args.variant, args.revision()), (tfrc_net::Variant::Tfrc, tfrc_net::Revision::Rfc5348));
         assert_eq!((args.length(), args.file, args.cap, args.time), (1316, None, None, None));
-        assert_eq!((args.variant, args.revision), (tfrc_net::Variant::Tfrc, tfrc_net::Revision::Rfc5348));
+        for (line, profile) in [
+            ("host", Profile::Balanced),
+            ("host --revision rfc3448", Profile::Rfc5348),
+            ("host --revision rfc3448 --profile balanced", Profile::Balanced),
+            ("host --profile rfc5348", Profile::Rfc5348),
+        ] {
+            assert_eq!(read::<SendArgs>(line).expect("right").profile(), profile, "{line}");
+        }
         let args: SendArgs = read("host --variant tfrc-sp").expect("right");
         assert_eq!(args.variant, tfrc_net::Variant::TfrcSp);
         assert_eq!((args.guarantee, args.dscp, args.circuit_breaker), Default::default());

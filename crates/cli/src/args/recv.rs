@@ -92,10 +92,10 @@ pub struct RecvArgs {
     /// RFC whose rules it measures by: rfc5348 or rfc3448
     #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::revision)]
     pub revision: Revision,
-    /// Choices on top of the RFC, those of the sender: rfc5348 or balanced
-    #[arg(long, value_name = "NAME", default_value = "rfc5348", value_parser = values::one_of(values::PROFILES))]
-    pub profile: Profile,
-    /// TCP to be friendly to, that of the sender: reno or cubic
+    /// Without effect: a sender's profile is its own. Kept for command lines of 0.2.0
+    #[arg(hide = true, long, value_name = "NAME", value_parser = values::one_of(values::PROFILES))]
+    pub profile: Option<Profile>,
+    /// Without effect, as --profile
     #[arg(hide = true, long, value_name = "TCP", value_parser = values::one_of(values::FRIENDS))]
     pub friend: Option<Friend>,
     /// Answer requests for metrics in the text format of Prometheus at http://ADDRESS:PORT/metrics;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches};
+use tfrc_net::Profile;
 use tfrc_units::{Duration, Rate};
 
 use super::SendArgs;
@@ -48,6 +49,9 @@ pub struct MediaArgs {
     /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
     #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
     pub cap: Option<Rate>,
+    /// balanced (the default), or rfc5348 for the RFC alone: see tfrc send --help
+    #[arg(help_heading = RATE, long, value_name = "NAME", value_parser = values::one_of(values::PROFILES))]
+    pub profile: Option<Profile>,
     /// Keep the queueing delay below this, as `tfrc send` does
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub max_queue_delay: Option<Duration>,
@@ -146,6 +150,7 @@ impl MediaArgs {
             wait: self.wait,
             time: self.time,
             cap: self.cap,
+            profile: self.profile,
             max_queue_delay: self.max_queue_delay,
             no_feedback_floor: self.no_feedback_floor,
             deadline: Some(self.deadline),

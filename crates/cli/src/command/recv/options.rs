@@ -197,8 +197,6 @@ impl ServeOptions {
             },
             service: args.service,
             revision: args.revision,
-            profile: args.profile,
-            friend: args.friend,
             accept: match self.take {
                 _ if args.from.is_some() => Listen::Refuse,
                 Take::Many(at_once) => Listen::Many(tfrc_units::saturating(at_once)),

@@ -373,10 +373,8 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     if args.dscp != Dscp::DEFAULT {
         set("dscp", args.dscp.to_string());
     }
-    set("revision", args.revision.name().to_owned());
-    if args.profile != tfrc_net::Profile::default() {
-        set("profile", args.profile.name().to_owned());
-    }
+    set("revision", args.revision().name().to_owned());
+    set("profile", args.profile().name().to_owned());
     if let Some(friend) = args.friend {
         set("friend", friend.name().to_owned());
     }
