@@ -11,7 +11,11 @@ int main(int count, char **words) {
     return 2;
   }
   int socket_ = open_udp(words[1], words[2], bind);
-  tfrc_receiver *receiver = tfrc_receiver_new(NULL);
+  tfrc_config *config = tfrc_config_new();
+  /* As the sender: the receiver computes the first loss interval of p. */
+  tfrc_config_set_balanced(config);
+  tfrc_receiver *receiver = tfrc_receiver_new(config);
+  tfrc_config_free(config);
   struct sockaddr_storage peer;
   socklen_t peer_length = 0;
   uint8_t packet[LONGEST];

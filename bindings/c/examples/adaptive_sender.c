@@ -20,6 +20,8 @@ int main(int count, char **words) {
   int socket_ = open_udp(words[1], words[2], connect);
   tfrc_config *config = tfrc_config_new();
   tfrc_config_set_segment(config, size);
+  /* Shares with the CUBICs of today; without this line RFC 5348 alone. The receiver takes the same. */
+  tfrc_config_set_balanced(config);
   /* poll wakes up within a millisecond. */
   tfrc_config_set_timer_granularity(config, 1000000);
   tfrc_sender *sender = tfrc_sender_new(config);

@@ -71,6 +71,7 @@ static struct sums play(bool small_packets, double loss) {
   struct sums sums = {0};
   tfrc_config *config = tfrc_config_new();
   tfrc_config_set_segment(config, FULL);
+  tfrc_config_set_balanced(config); /* shares with the CUBICs of today; RFC 5348 alone without it */
   if (small_packets) tfrc_config_set_small_packets(config);
   for (uint32_t i = 0; i < PLAYERS; i++) {
     players[i].advisor = tfrc_advisor_new(config, time_of(1));

@@ -15,6 +15,7 @@ use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use tfrc::advisor::{Ack, Hold, Losses};
 use tfrc::config::SegmentSize;
+use tfrc::study::Profile;
 use tfrc::{Advisor, Config, ConfigError, Settings};
 use tfrc_units::{Duration, Ecn, Epoch};
 
@@ -35,7 +36,8 @@ const GRANULARITY: std::time::Duration = std::time::Duration::from_millis(1);
 /// Calls for which a packet lost for good is remembered: the loss intervals in p (RFC 5348 §5.4).
 const INTERVALS: u8 = 8;
 
-/// Makes a [`Tfrc`] for each path of a connection.
+/// Makes a [`Tfrc`] for each path of a connection, of [`Profile::Balanced`] by default;
+/// `TfrcConfig::of(Profile::Rfc5348)` is the RFC alone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,9 +45,15 @@ const INTERVALS: u8 = 8;
 /// let mut transport = noq_proto::TransportConfig::default();
 /// transport.congestion_controller_factory(Arc::new(tfrc_noq::TfrcConfig::default()));
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct TfrcConfig {
     config: Config,
+}
+
+impl Default for TfrcConfig {
+    fn default() -> Self {
+        Self::of(Profile::Balanced)
+    }
 }
 
 /// Makes a [`Tfrc`] for each path of one connection, all of which write the same readings.
@@ -56,6 +64,15 @@ pub struct ReadConfig {
 }
 
 impl TfrcConfig {
+    /// The default settings with the choices of a profile.
+    ///
+    /// # Panics
+    /// Never: these settings are in range.
+    #[must_use]
+    pub fn of(profile: Profile) -> Self {
+        Self { config: Settings::for_profile(profile).validate().expect("defaults are in range") }
+    }
+
     /// With these settings; the initial segment size is the path's MTU.
     ///
     /// # Errors

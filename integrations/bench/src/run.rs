@@ -7,6 +7,7 @@ use noq_proto::congestion::{Bbr3Config, CubicConfig};
 use rtc_interceptor::{BandwidthEstimator, Gcc};
 use tfrc::Settings;
 use tfrc::config::{PacketSize, QueueDelay, TfrcSp};
+use tfrc::study::Profile;
 use tfrc_rtc::{Limits, Tfrc};
 use tfrc_sim::tcp;
 use tfrc_testpath::noq::stack::Factory;
@@ -56,7 +57,7 @@ impl Control {
     /// The estimator over RTP, and its pacing. TFRC's is X; that of GCC lets a frame go in less
     /// than its time, as WebRTC's does.
     fn rtp(self, epoch: Instant) -> (Box<dyn BandwidthEstimator>, rtp::Pacing) {
-        let usual = Settings::default();
+        let usual = Settings::for_profile(Profile::Balanced);
         let (settings, least) = match self {
             Self::Bounded => {
                 let most = QueueDelay::AtMost(Duration::from_millis(80));

@@ -8,6 +8,7 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 use gstreamer as gst;
 use tfrc::config::QueueDelay;
+use tfrc::study::Profile;
 use tfrc_units::{Duration, Instant, Rate, saturating};
 
 use crate::estimator::{Estimator, Limits};
@@ -52,6 +53,7 @@ struct Settings {
     least: u32,
     most: u32,
     queue_delay_ms: u32,
+    profile: Profile,
 }
 
 #[derive(Debug)]
@@ -68,7 +70,13 @@ enum Mode {
 
 impl Default for State {
     fn default() -> Self {
-        let settings = Settings { first: FIRST_BPS, least: LEAST_BPS, most: u32::MAX, queue_delay_ms: 0 };
+        let settings = Settings {
+            first: FIRST_BPS,
+            least: LEAST_BPS,
+            most: u32::MAX,
+            queue_delay_ms: 0,
+            profile: Profile::Balanced,
+        };
         Self {
             settings,
             estimator: None,
@@ -92,6 +100,7 @@ impl Settings {
                 0 => QueueDelay::Unlimited,
                 ms => QueueDelay::AtMost(Duration::from_millis(u64::from(ms))),
             },
+            profile: self.profile,
         }
     }
 }
@@ -374,15 +383,28 @@ impl ObjectImpl for RtpTfrcBwe {
                     0,
                     0,
                 ),
+                glib::ParamSpecString::builder("profile")
+                    .nick("Profile")
+                    .blurb("balanced, to share with the CUBICs of today, or rfc5348 for the RFC alone")
+                    .default_value(Profile::Balanced.name())
+                    .mutable_ready()
+                    .build(),
             ]
         });
         &ALL
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, property: &glib::ParamSpec) {
-        let Ok(value) = value.get::<u32>() else { return };
         let mut state = self.lock();
         let settings = state.settings;
+        if let Ok(name) = value.get::<Option<String>>() {
+            match name.as_deref().and_then(Profile::from_name) {
+                Some(profile) => state.set(Settings { profile, ..settings }),
+                None => gst::warning!(CATEGORY, imp = self, "profile {name:?}: balanced or rfc5348"),
+            }
+            return;
+        }
+        let Ok(value) = value.get::<u32>() else { return };
         state.set(match property.name() {
             "estimated-bitrate" => Settings { first: value, ..settings },
             "min-bitrate" => Settings { least: value, ..settings },
@@ -400,6 +422,7 @@ impl ObjectImpl for RtpTfrcBwe {
     fn property(&self, _id: usize, property: &glib::ParamSpec) -> glib::Value {
         let state = self.lock();
         let value = match property.name() {
+            "profile" => return state.settings.profile.name().to_value(),
             "estimated-bitrate" => state.estimated,
             "min-bitrate" => state.settings.least,
             "max-bitrate" => state.settings.most,

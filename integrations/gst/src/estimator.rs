@@ -1,5 +1,6 @@
 //! Transport-wide feedback in, a rate out.
 
+use tfrc::study::Profile;
 use tfrc::advisor::{Ack, Hold};
 use tfrc::config::{QueueDelay, RateCap};
 use tfrc::{Advisor, ConfigError, Settings};
@@ -27,6 +28,8 @@ pub(crate) struct Limits {
     pub(crate) first: Rate,
     /// The bound on the queueing delay.
     pub(crate) queue_delay: QueueDelay,
+    /// The choices on top of RFC 5348.
+    pub(crate) profile: Profile,
 }
 
 /// One packet of a feedback.
@@ -77,7 +80,7 @@ impl Estimator {
     /// The first limit out of range.
     pub(crate) fn new(limits: Limits) -> Result<Self, ConfigError> {
         let cap = RateCap::AtMost(limits.most);
-        let settings = Settings { cap, max_queue_delay: limits.queue_delay, ..Settings::default() };
+        let settings = Settings { cap, max_queue_delay: limits.queue_delay, ..Settings::for_profile(limits.profile) };
         let mut advisor = Box::new(Advisor::with_capacity(&settings.validate()?, FEEDBACK_INTERVAL));
         advisor.set_floor(limits.least);
         let unheard = Some(Unheard { rate: limits.first, halve_at: None });

@@ -11,6 +11,7 @@ use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use tfrc::advisor::{Hold, Losses};
 use tfrc::config::SegmentSize;
+use tfrc::study::Profile;
 use tfrc::{Advisor, Config, ConfigError, Settings};
 use tfrc_feedback::BySendTime;
 use tfrc_units::{Duration, Epoch, saturating};
@@ -25,7 +26,8 @@ const ACK_DELAY: Duration = Duration::from_millis(25);
 /// Shorter packets only acknowledge: they are not in flight, and nothing is reported of them.
 const LEAST_PACKET: u64 = 64;
 
-/// Makes a [`Tfrc`] for each path of a connection.
+/// Makes a [`Tfrc`] for each path of a connection, of [`Profile::Balanced`] by default;
+/// `TfrcConfig::of(Profile::Rfc5348)` is the RFC alone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,12 +35,27 @@ const LEAST_PACKET: u64 = 64;
 /// let mut transport = quinn_proto::TransportConfig::default();
 /// transport.congestion_controller_factory(Arc::new(tfrc_quinn::TfrcConfig::default()));
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct TfrcConfig {
     config: Config,
 }
 
+impl Default for TfrcConfig {
+    fn default() -> Self {
+        Self::of(Profile::Balanced)
+    }
+}
+
 impl TfrcConfig {
+    /// The default settings with the choices of a profile.
+    ///
+    /// # Panics
+    /// Never: these settings are in range.
+    #[must_use]
+    pub fn of(profile: Profile) -> Self {
+        Self { config: Settings::for_profile(profile).validate().expect("defaults are in range") }
+    }
+
     /// With these settings; the initial segment size is the path's MTU.
     ///
     /// # Errors

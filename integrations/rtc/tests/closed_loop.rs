@@ -239,15 +239,16 @@ fn the_table_of_the_bench() {
          | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
     );
     let epoch = Instant::now();
+    let usual = Settings::for_profile(tfrc::study::Profile::Balanced);
     let bounded = Settings {
         max_queue_delay: tfrc::config::QueueDelay::AtMost(tfrc_units::Duration::from_millis(80)),
-        ..Settings::default()
+        ..usual
     };
     let wide = Path { rate: 1e8, lost_one_in: 100, time: Duration::from_secs(100), ..STEADY };
     for (name, path, initial) in bench().into_iter().chain([("wide, lossy (1 in 100)", wide, 3e5)]) {
         let mut gcc = Gcc::new(initial, GCC_MIN_BITRATE, GCC_MAX_BITRATE);
         row(&mut table, name, "GCC", &run(&mut gcc, epoch, &path), &path);
-        for (settings, estimator) in [(Settings::default(), "TFRC"), (bounded, "TFRC, 80 ms")] {
+        for (settings, estimator) in [(usual, "TFRC"), (bounded, "TFRC, 80 ms")] {
             let mut ours = tfrc(epoch, &settings, &path);
             row(&mut table, name, estimator, &run(&mut ours, epoch, &path), &path);
         }

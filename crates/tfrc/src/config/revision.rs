@@ -3,9 +3,18 @@
 use tfrc_units::Duration;
 
 use crate::config::{BurstCredit, SegmentSize, Settings, TfrcSp};
-use crate::study::{Algorithm, Revision, ShortIntervals, ns2};
+use crate::study::{Algorithm, Profile, Revision, ShortIntervals, ns2};
 
 impl Settings {
+    /// The default settings with the choices of a profile.
+    #[must_use]
+    pub fn for_profile(profile: Profile) -> Self {
+        Self {
+            algorithm: Algorithm::of(Revision::default()).with(|choices| profile.choose(choices)),
+            ..Self::default()
+        }
+    }
+
     /// The settings of a revision: its algorithm, and what its text says about bursts, timers and
     /// the first packet.
     #[must_use]
@@ -54,6 +63,10 @@ mod tests {
         }
         assert_eq!(Revision::from_name("rfc9999"), None);
         assert_eq!(Settings::for_revision(Revision::default()), Settings::default());
+        assert_eq!(Settings::for_profile(Profile::Rfc5348), Settings::default());
+        let balanced = Settings::for_profile(Profile::Balanced);
+        assert_eq!(balanced.algorithm.choices().equation.friend, crate::equation::Friend::Cubic);
+        assert!(balanced.validate().is_ok());
     }
 
     /// The table of `docs/models/tfrc.md`.

@@ -6,6 +6,7 @@ const FIRST: Rate = Rate::from_bits_per_sec(350e3);
 
 fn limits() -> Limits {
     Limits {
+        profile: Profile::Rfc5348,
         least: Rate::from_bits_per_sec(1e3),
         most: Rate::from_bits_per_sec(20e6),
         first: FIRST,

@@ -7,6 +7,7 @@ use super::peer::Traffic;
 use super::stack::TfrcConfig;
 use super::world;
 use crate::{Rule, Wire, fixed_point, lossy, quantiles};
+use tfrc::study::Profile;
 use tfrc_units::Duration;
 
 /// Time of a character in a picture of arrivals.
@@ -41,7 +42,7 @@ impl Greedy {
 #[must_use]
 pub fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
     let l = fixed_point(p);
-    let mut world = world(Wire::new(rtt / 2), rule, &TfrcConfig::default(), false);
+    let mut world = world(Wire::new(rtt / 2), rule, &TfrcConfig::of(Profile::Rfc5348), false);
     world.client.traffic = Traffic::Greedy;
     world.run(rtt * 400);
     let (sent, arrived) = (world.sent, world.server.arrivals.len());
