@@ -179,17 +179,21 @@ class Emulation:
 class Experiment:
     """An experiment of a publication, or of one's own.
 
-    `keys` has, for each key column of `published.csv`, the paths of the scenario that its text is
-    assigned to. `profiles` are the changes for the two profiles: `as-published` is judged, `rfc`
-    (the defaults of the core) is printed next to it. `judge="welch"` compares the whole table with
-    ns-2's runs by Welch's test. With `ns2_seeds` seeds ns-2 has as many as it gets: a cell whose
-    value of ns-2 is less sure than its band is wide then says nothing.
+    `scenario` is a file, from the folder of the experiment: its own, or a network that the figures of
+    a paper share. `set` are the changes that make that network the experiment's. `keys` has, for each
+    key column of `published.csv`, the paths of the scenario that its text is assigned to. `profiles`
+    are the changes for the two profiles: `as-published` is judged, `rfc` (the defaults of the core)
+    is printed next to it. `judge="welch"` compares the whole table with ns-2's runs by Welch's test.
+    With `ns2_seeds` seeds ns-2 has as many as it gets: a cell whose value of ns-2 is less sure than
+    its band is wide then says nothing.
     """
 
     paper: Paper
     place: str
     title: str
     keys: Mapping[str, Sequence[str]]
+    scenario: str = "scenario.toml"
+    set: Sequence[str] = ()
     profiles: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rfc_runs: Optional[int] = None
     quick: Quick = Quick()
@@ -222,12 +226,19 @@ class Experiment:
         """The publication, with the place in it."""
         return ", ".join(part for part in (self.paper.source, self.place) if part)
 
+    @property
+    def scenarios(self) -> list[Path]:
+        """The files of the scenarios that are run."""
+        names = sorted({plan.scenario for plan in self.plans.values()} | {self.scenario})
+        return [path for name in names if (path := (self.folder / name).resolve()).exists()]
+
     def run(self, measure: Any = None, /, **options: Any) -> Any:
         """Adds a run, whose name is that of the function: from a `Run` it measures columns.
 
-        Options: `name`; `scenario`, a file in the folder of the experiment; `set`, changes of it; `keys` in
-        place of the experiment's; `rows`, if not all; `runs`, seeds as published; `profiles`, changes
-        of a profile for this run alone; `keep`, of `looks` and `link_flows`.
+        Options: `name`; `scenario` in place of the experiment's, without the changes that the
+        experiment makes to its own; `set`, changes of it; `keys` in place of the experiment's;
+        `rows`, if not all; `runs`, seeds as published; `profiles`, changes of a profile for this run
+        alone; `keep`, of `looks` and `link_flows`.
         """
         if measure is None:
             return lambda measure: self.run(measure, **options)
@@ -235,7 +246,7 @@ class Experiment:
         if name in self.plans:
             raise BadExperiment(f"the run {name} is there twice")
         defaults: dict[str, Any] = {
-            "scenario": "scenario.toml", "set": (), "keys": None, "rows": None, "runs": None,
+            "scenario": self.scenario, "set": (), "keys": None, "rows": None, "runs": None,
             "profiles": {}, "keep": (),
         }  # fmt: skip
         if unknown := [option for option in options if option not in defaults]:
@@ -258,7 +269,7 @@ class Experiment:
     def courses(self, changes: Sequence[str], seed: int, interval: float) -> dict[str, DataFrame]:
         """Runs the experiment's scenario for a computation: the course of each flow, in stretches of
         `interval` seconds."""
-        found = under_way().series(str(self.folder / "scenario.toml"), changes, seed, interval)
+        found = under_way().series(str(self.folder / self.scenario), [*self.set, *changes], seed, interval)
         return {str(name): course for name, course in found.table.groupby("flow")}
 
     def curves(self, *columns: str, **options: Any) -> None:
