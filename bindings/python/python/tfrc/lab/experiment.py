@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional
 
 import numpy as np
 
-from .recording import Run, number
+from .recording import Run
 from .store import under_way
 from .tables import EmulatedTable, Table, read, read_emulated
 from .verdict import BANDS, FEWEST_RUNS
@@ -109,7 +109,6 @@ class Column:
     read_off: float
     rows: Optional[Sequence[str]]
     ns2_only_rows: Sequence[str]
-    ns2_exact: Optional[str]
     uninformative: Optional[tuple[Callable[..., bool], str]]
     control: Optional[Control]
     printed_runs: Optional[int]
@@ -201,7 +200,6 @@ class Experiment:
     must_agree: bool = False
     long: bool = False
     runs: Optional[int] = None
-    runs_reason: Optional[str] = None
     deterministic: bool = False
     judge: Literal["bands", "welch"] = "bands"
     ignored: Mapping[str, str] = field(default_factory=dict)
@@ -293,24 +291,22 @@ class Experiment:
         read_off: float = 0.0,
         rows: Optional[Sequence[str]] = None,
         ns2_only_rows: Sequence[str] = (),
-        ns2_exact: Optional[str] = None,
         uninformative: Optional[tuple[Callable[..., bool], str]] = None,
         control: Optional[Control] = None,
         printed_runs: Optional[int] = None,
         prefix: str = "",
     ) -> None:
         """Adds columns. `band` is the difference that is allowed; `read_off` what reading a curve
-        adds to it. `ns2_exact` is the reason why ns-2's value needs no interval. `uninformative` is
-        a rule of (measured, published, ns2) by which a cell says nothing, with the reason. `control`
-        corrects the mean; `printed_runs` is the number of runs that the print is the mean of. The
-        tables have the columns without the `prefix`."""
+        adds to it. `uninformative` is a rule of (measured, published, ns2) by which a cell says
+        nothing, with the reason. `control` corrects the mean; `printed_runs` is the number of runs
+        that the print is the mean of. The tables have the columns without the `prefix`."""
         band = band or ("rate" if self.computed is None else "digits")
         if band not in BANDS:
             raise BadExperiment(f"band {band!r}; there are {', '.join(BANDS)}")
         for name in names:
             if name in self.columns_:
                 raise BadExperiment(f"the column {name} is there twice")
-            parts = (band, against, read_off, rows, ns2_only_rows, ns2_exact, uninformative, control, printed_runs)
+            parts = (band, against, read_off, rows, ns2_only_rows, uninformative, control, printed_runs)
             self.columns_[name] = Column(name, run, *parts, prefix)
 
     def claim(
@@ -406,14 +402,12 @@ class Experiment:
 
     @property
     def rule(self) -> Optional[SeedRule]:
-        """The paper's rule, unless the runs are deterministic or their number has a reason."""
+        """The paper's rule, unless the runs are deterministic or emulated."""
         own = [self.runs, *(plan.runs for plan in self.plans.values())]
         if self.paper.seeds is None or self.deterministic or self.world == "emu":
             return None
         if any(runs is not None for runs in own):
-            if self.runs_reason is None:
-                raise BadExperiment(f"{self.id}: `runs` beside the paper's rule of seeds: give runs_reason")
-            return None
+            raise BadExperiment(f"{self.id}: `runs`, and a rule of seeds of the paper: one of the two decides")
         return self.paper.seeds
 
     def runs_of(self, profile: str) -> int:
@@ -458,15 +452,6 @@ class Means:
         """A function of the values of a column, such as `min` or `statistics.mean`; NaN of none."""
         values = list(self.column(name).values())
         return float(function(values)) if values else float("nan")
-
-    def key_of(self, name: str, function: Callable[..., Any]) -> float:
-        """The first key, as a number, of the row whose value `function` (`min` or `max`) picks; of
-        equal values the first row counts."""
-        values = self.column(name)
-        if not values:
-            return float("nan")
-        row = function(values, key=values.__getitem__)
-        return number(next(one.keys[0] for one in self._experiment.published.rows if one.name == row))
 
     def inside(self, name: str, band: float) -> float:
         """The share of rows whose value is within `band` of the emulated mean, as a part of it, or no
