@@ -23,6 +23,7 @@ LETTER = Paper(
 chain = partial(
     Experiment,
     LETTER,
+    scenario="../chain.toml",
     keys={"hops": ["flow.c1.to"], "buffer": ["link.*.queue"]},
     must_agree=True,
     # Beside what is judged: two, as five cost a minute and a half of a processor.

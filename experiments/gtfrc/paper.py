@@ -23,7 +23,9 @@ NS2_OF_2006 = ["flow.*.tfrc.revision=ns2", "flow.*.tfrc.initial_rate=packet-per-
 # The draft is of 2006 and has no circuit breaker (RFC 8083, 2017); the rfc profile has the default, which is
 # on.
 NO_BREAKER = [*NS2_OF_2006, "flow.*.tfrc.circuit_breaker=off"]
-network = partial(Experiment, DRAFT, profiles={"as-published": NO_BREAKER})
+network = partial(Experiment, DRAFT, scenario="../network.toml", profiles={"as-published": NO_BREAKER})
+# Round-trip times of 250 ms for both flows (Figure 3).
+EQUAL_PATHS = ["link.last-*.delay=105ms"]
 PROMISED = ["flow.*.dscp=af11", "flow.*.guarantee_start=first-loss-report"]
 # The times of the draft's figures, in seconds.
 TIMES = {"after_20s": (19, 20), "after_50s": (49, 50), "after_100s": (99, 100), "average": (0, 100)}

@@ -12,6 +12,7 @@ from tfrc.lab import Experiment, Run
 segment_sizes = partial(
     Experiment,
     RFC,
+    scenario="../segments.toml",
     keys={"segment_bytes": ["flow.flow.segment"], "flows": ["flow.flow.count"]},
     profiles={"as-published": ["flow.flow.tcp.settings=ns2"]},
     rfc_runs=5,
@@ -56,6 +57,7 @@ MARK_RATE = {"packet_drop_rate": ["link.path.loss.bernoulli"], "flows": ["flow.f
 drop_rates = partial(
     Experiment,
     RFC,
+    scenario="../losses.toml",
     keys={"packet_drop_rate": ["link.path.loss"], "flows": ["flow.flow.count"]},
     must_agree=True,
     ignored={"ecn_realistic": "a flag of the table, not a result"},

@@ -24,16 +24,37 @@ mix = partial(
 # N flows of each kind (Tables 15 and 16), or five host pairs.
 n_flows = partial(
     mix,
+    scenario="../flows.toml",
     keys={"web_sessions": ["flow.web.count"], "flows": ["flow.tcp.count", "flow.tfrc.count"]},
     quick=Quick(2, rows=["10/1", "50/5", "100/10"]),
 )
 host_pairs = partial(
     mix,
+    scenario="../pairs.toml",
     keys={"web_sessions": [], "sessions_of_each_pair": ["flow.web*.web.sessions"]},
     quick=Quick(2, rows=["10/2", "50/10", "200/40"]),
 )
 SOME_FLOWS, SOME_PAIRS = ["10/1", "50/5", "100/10", "300/30"], ["10/2", "50/10", "200/40", "800/160"]
 BOTH_WAYS = ("link.shared.queue", "link.shared.reverse.queue")
+
+
+def through(queue: str) -> list[str]:
+    """The changes that put this queue at both ends of the shared link."""
+    return [f"{end}={queue}" for end in BOTH_WAYS]
+
+
+# The queues of Tables 12 to 21 (RFC 4828 §B.3 and §B.4), counted as ns-2 does. The file has 100 packets, drop-tail.
+# RED is that of ns-2.35 with its defaults but for the queue, and as the appendix says that above the fixed threshold
+# all packets are dropped: `gentle_ false`, `use_mark_p_ false`.
+IN_BYTES = through("50kB ns2")
+STRICT = "above_max = 'drop', forced = 'drop'"
+RED_IN_PACKETS = through(
+    f"{{ red = {{ revision = 'ns2', limit = '100p', measure = 'packets', mode = 'packet', {STRICT} }} }}"
+)
+RED_IN_BYTES = through(f"{{ red = {{ revision = 'ns2', limit = '50kB ns2-red', {STRICT} }} }}")
+ADAPTIVE_RED = through("{ red = { revision = 'ns2', limit = '50kB ns2-red', adaptation = 'ns2' } }")
+# Tables 14, 19 and 21. The TCP on the way back has the same segments, as in the runs of ns-2.
+TCP_512B = ["flow.tcp*.segment=512B", "flow.back.segment=512B"]
 ABOVE_MAX = ("above_max=gentle-from-start", "forced=by-probability")
 GENTLE = [f"{queue}.red.{change}" for queue in BOTH_WAYS for change in ABOVE_MAX]
 

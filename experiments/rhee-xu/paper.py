@@ -23,10 +23,19 @@ TICKS = ["flow.tfrc.tfrc.rto=ticks", "flow.tfrc.tfrc.rto_tick=10ms"]
 RFC_RTOS = {"as-published": [*NS2, *TICKS, "flow.tcp.tcp.min_rto=1s"]}
 TCP_RTO = ["flow.tfrc.tfrc.rto_tick=10ms", "flow.tfrc.tfrc.rto_least=1s"]
 
-# Figures 6 to 11: one dumbbell of 50 ms with n TCPs and n TFRC flows.
+def path(delay: str, rtt: str, queue: int, low: int, high: int, *more: str) -> list[str]:
+    """The changes that make the dumbbell's path another one, with queues of `queue` packets."""
+    red = "link.bottleneck.queue.red"
+    queues = [f"{red}.limit={queue}p", f"{red}.min={low}", f"{red}.max={high}"]
+    way_back = f"link.bottleneck.reverse.queue={queue}p ns2"
+    return [*more, f"link.bottleneck.delay={delay}", f"flow.*.rtt=uniform {rtt}", *queues, way_back]
+
+
+# One dumbbell of n TCPs and n TFRC flows. Figures 6 to 11: 50 ms.
 dumbbell = partial(
     Experiment,
     PAPER,
+    scenario="../dumbbell.toml",
     keys=FLOWS,
     quick=Quick(runs=3, set=["duration=100s"], rows=["8", "32"]),
     profiles={
@@ -34,17 +43,15 @@ dumbbell = partial(
         "rfc": ["flow.tfrc.tfrc.rto=rfc6298", *TCP_RTO],
     },
 )
-# Figures 14 and 15 and the heuristics: paths of 10 to 500 ms.
-paths = partial(Experiment, PAPER, keys=FLOWS, quick=Quick(runs=3, set=["duration=100s"], rows=["32", "96"]))
-
-
-def path(delay: str, rtt: str, queue: int, low: int, high: int, *more: str) -> list[str]:
-    """The changes that make the path of 10 ms another one, with queues of `queue` packets."""
-    red = "link.bottleneck.queue.red"
-    queues = [f"{red}.limit={queue}p", f"{red}.min={low}", f"{red}.max={high}"]
-    way_back = f"link.bottleneck.reverse.queue={queue}p ns2"
-    return [*more, f"link.bottleneck.delay={delay}", f"flow.*.rtt=uniform {rtt}", *queues, way_back]
-
+# Figures 14 and 15 and the heuristics: paths of 10 to 500 ms (section VI), the shortest unless a run has another.
+paths = partial(
+    Experiment,
+    PAPER,
+    scenario="../dumbbell.toml",
+    set=["duration=250s", *path("2ms", "9.8ms 10.2ms", 19, 4, 12)],
+    keys=FLOWS,
+    quick=Quick(runs=3, set=["duration=100s"], rows=["32", "96"]),
+)
 
 # Each path: its rows, its changes, and least t_RTO: 4 (R + 4 ms), R without queueing, as in our ns-2 runs.
 PATHS = {

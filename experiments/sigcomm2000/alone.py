@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-# Bits of a packet; the shape of the times on and off (scenario.toml of Figure 11).
+# Bits of a packet; the shape of the times on and off (sources.toml).
 PACKET, SHAPE = 8000, 1.5
 
 

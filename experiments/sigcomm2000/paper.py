@@ -107,6 +107,8 @@ def through_buffers(number: int, title: str, spacing: str) -> Experiment:
         PAPER,
         place(number),
         f"Oscillation of one flow through a buffer, {title}",
+        scenario="../pipe.toml",
+        set=[f"flow.tfrc.tfrc.spacing={spacing}"],
         keys={"buffer": ["link.pipe.queue"]},
         profiles={"rfc": [rfc_tfrc(more=f", spacing = '{spacing}'")]},
         deterministic=True,
@@ -143,6 +145,7 @@ def share(run: Run, kind: str, line_bps: float) -> float:
 mix = partial(
     Experiment,
     PAPER,
+    scenario="../mix.toml",
     keys={"timescale_s": []},
     must_agree=True,
     quick=Quick(4, rows=["0.5", "5"]),
@@ -162,6 +165,7 @@ DRAWN = {"printed_runs": 10}
 sources = partial(
     Experiment,
     PAPER,
+    scenario="../sources.toml",
     keys={"onoff_sources": ["flow.onoff.count"], "of_each_kind": []},
     quick=Quick(1, ["duration=300s"], ["60/12", "130/26"]),
     profiles=BOTH_KINDS,
@@ -182,6 +186,7 @@ internet = partial(
     Experiment,
     PAPER,
     world="emu",
+    scenario="../internet.toml",
     keys={"path": [], "rate": ["link.path.rate"], "delay": ["link.path.delay"], "queue": ["link.path.queue"]},
     profiles=ONE_FLOW,
     emulation=Emulation(

@@ -13,10 +13,27 @@ from tfrc.lab import Experiment, Quick, Run, over
 queue_figure = partial(
     Experiment,
     PAPER,
+    scenario="../long-lived.toml",
     keys={"case": []},
     quick=Quick(3),
     profiles={"rfc": [rfc_tcp("tcp-*", 10000), rfc_tfrc("tfrc-*")]},
 )
+
+
+# The line, the queue and the flows of Figures 24 and 25: a tenth of the others', and one flow in each group.
+FOUR_FLOWS = [
+    "link.bottleneck.rate=1.5Mbit/s",
+    "link.bottleneck.reverse.queue=25p",
+    *(f"link.bottleneck.queue.red.{change}" for change in ("limit=25p", "min=3", "max=13")),
+    *(f"flow.{kind}-*.count=1" for kind in ("tcp", "tfrc")),
+    *(
+        f"flow.{kind}-{group}.{change}"
+        for kind in ("tcp", "tfrc")
+        for group, start, rtt in (("a", "0s", "44ms"), ("b", "4.1s", "44ms"), ("c", "8.2s", "44ms"), ("d", "12.3s", "46ms"))
+        for change in (f"start={start}", f"rtt={rtt}")
+    ),
+    "flow.short.web.apart=exponential 266.7ms",
+]
 
 
 def long_lived(figure: Experiment, name: str, changes: Sequence[str] = (), **options: Any) -> None:
@@ -46,12 +63,14 @@ def traces(figure: Experiment, titles: Mapping[str, str], changes: Sequence[str]
         figure.trace(title, name, link="bottleneck", step=0.05)
 
 
-def queue_of(flows: str, case: str, number: int, discipline: str, limit: int) -> Experiment:
-    """One of Figures 24 to 27: the queue of `limit` packets under four or forty flows, with the claims that
-    all of them have."""
+def queue_of(
+    flows: str, case: str, changes: Sequence[str], number: int, discipline: str, limit: int
+) -> Experiment:
+    """One of Figures 24 to 27: the queue of `limit` packets under four or forty flows, which `changes` make,
+    with the claims that all of them have."""
     word = {"DropTail": "drop-tail", "RED": "RED"}[discipline]
     source = f"Figure {number}; the numbers from its Figure 25; {SCRIPTS}"
-    figure = queue_figure(source, f"Queue with {flows} long-lived flows, {word}")
+    figure = queue_figure(source, f"Queue with {flows} long-lived flows, {word}", set=changes)
     title = word[0].upper() + word[1:]
     titles = {f"{discipline}_{kind}": f"{title}: {kind} flows" for kind in ("TCP", "TFRC")}
     traces(figure, titles, [f"link.bottleneck.queue={limit}p"] if discipline == "DropTail" else [])
@@ -68,5 +87,5 @@ def queue_of(flows: str, case: str, number: int, discipline: str, limit: int) ->
     return figure
 
 
-four_flows = partial(queue_of, "four", "4 flows")
-forty_flows = partial(queue_of, "forty", "40 flows")
+four_flows = partial(queue_of, "four", "4 flows", FOUR_FLOWS)
+forty_flows = partial(queue_of, "forty", "40 flows", ())

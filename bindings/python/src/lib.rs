@@ -52,5 +52,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulation::run_one, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::scenarios, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::toml_as_json, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::whole, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)
 }

@@ -319,6 +319,18 @@ pub(crate) fn toml_as_json(text: &str) -> PyResult<String> {
     serde_json::to_string(&table).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// The scenario in a file with changes made, checked, as lines of TOML. Next to each line is the
+/// number, from 0, of the last change that put a value there; None for lines of the file alone.
+#[pyfunction]
+pub(crate) fn whole(
+    py: Python<'_>,
+    written: &str,
+    changes: Vec<String>,
+) -> PyResult<Vec<(String, Option<usize>)>> {
+    let (opened, _) = planned_for(py, "name", written, changes, World::Simulated)?;
+    opened.document.whole().map_err(|error| raised::<failure::ScenarioError>(py, &LibraryError::from(error)))
+}
+
 /// A scenario of Python's dictionaries as TOML.
 fn toml(json: &str) -> PyResult<String> {
     let wrong = |error: &dyn std::fmt::Display| {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from small_experiment import EXPERIMENT, load, runs_of
+from small_experiment import EXPERIMENT, SCENARIO, changed, load, put, runs_of
 
 from tfrc.lab import Run, SeedRule, cli, judge, library, runner
 from tfrc.lab.experiment import BadExperiment
@@ -271,7 +271,9 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*at, "list"]) == 0 and "p/x  T" in capsys.readouterr().out
     assert cli.main([*at, "show", "p/x", "--set", "duration=9s"]) == 0
     shown = capsys.readouterr().out
-    assert "--set duration=9s\n" in shown and "1%,900" in shown
+    # The whole scenario, each change with its origin.
+    assert 'duration = "9s"  # --set\n' in shown and 'loss = "1%"  # row 1%, loss\n' in shown
+    assert 'rate = "2Mbit/s"  # run one\n' in shown and 'queue = "10p"\n' in shown and "1%,900" in shown
     out = folder / "out"
     assert cli.main([*at, "run", "p/x", "--quick", "--no-cache", "--json", "--out", str(out)]) == 0
     results = json.loads(capsys.readouterr().out)
@@ -306,6 +308,23 @@ def test_every_experiment_of_the_literature_fits_its_scenario_and_tables() -> No
         assert points or one.computed is not None or one.world == "emu", one.id
         # Runs, rows and keys that a drawing names are looked up while it adds its panels.
         assert len(Page(one, judge.not_run(one, "")).panels) >= len(one.drawing), one.id
+
+
+def test_experiments_share_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_paper = 'keys={"loss": ["link.path.loss"]}, scenario="../net.toml", set=["link.path.delay=9ms"]'
+    program = changed('keys={"loss": ["link.path.loss"]}', of_paper)
+    put(tmp_path, experiment_py=program + '\nfigure.run(one, name="own", scenario="scenario.toml", rows=["1%"])\n')
+    (tmp_path / "p/net.toml").write_text(SCENARIO.replace("10p", "20p"), encoding="utf-8")
+    assert cli.main(["--experiments", str(tmp_path), "show", "p/x"]) == 0
+    shared, own = capsys.readouterr().out.split("# run own")
+    assert str(tmp_path / "p/net.toml") in shared and 'queue = "20p"\n' in shared
+    assert 'delay = "9ms"  # experiment\n' in shared
+    # A run with a scenario of its own has none of the experiment's changes.
+    assert 'delay = "10ms"\n' in own and 'queue = "10p"\n' in own
+    [experiment] = load(tmp_path)
+    assert [path.name for path in experiment.scenarios] == ["net.toml", "scenario.toml"]
+    changes = {point.plan.name: point.changes[0] for point in runner.plan(experiment, quick=True)}
+    assert changes == {"one": "link.path.delay=9ms", "own": "link.path.loss=1%"}
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="only in a checkout")

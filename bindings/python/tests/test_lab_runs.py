@@ -162,11 +162,11 @@ def test_the_cap_is_named(folder: Path) -> None:
 def test_a_paper_fixes_seeds_and_revision(folder: Path) -> None:
     import_rule = changed("Paper, Quick", "Paper, Quick, SeedRule")
     put(folder, experiment_py=import_rule.replace('Paper("S")', RULE))
-    with pytest.raises(BadExperiment, match="beside the paper's rule of seeds: give runs_reason"):
+    with pytest.raises(BadExperiment, match="one of the two decides"):
         runner.run(load(folder), jobs=1)
-    reason = import_rule.replace('Paper("S")', RULE).replace("runs=10", 'runs=10, runs_reason="an hour each"')
-    put(folder, experiment_py=reason)
-    assert sum(point.seeds for point in runner.plan(load(folder)[0], quick=False)) == 2 * 10 + 2 * 2 + 3
+    put(folder, experiment_py=import_rule.replace('Paper("S")', RULE).replace(" runs=10,", ""))
+    least = load(folder)[0].first_runs
+    assert sum(point.seeds for point in runner.plan(load(folder)[0], quick=False)) == 2 * least + 2 * 2 + 3
     fixed = changed('Paper("S")', 'Paper("S", revision="sigcomm2000")')
     put(folder, experiment_py=fixed)
     says = "run one, row 1%: flow one runs revision rfc5348; the paper's is sigcomm2000"

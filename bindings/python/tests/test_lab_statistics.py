@@ -147,7 +147,7 @@ def test_what_drawn_sources_send_is_what_the_control_says() -> None:
     control = figure.columns_["mean_loss"].control
     assert control is not None
     # The measured time of the scenario is that of the draws.
-    scenario = (figure.folder / "scenario.toml").read_text(encoding="utf-8")
+    scenario = (figure.folder / figure.scenario).read_text(encoding="utf-8")
     assert 'duration = { value = "2500s"' in scenario and 'warmup = { value = "20s"' in scenario
     rates = alone.rates(3000, 99)
     error = math.hypot(float(np.std(rates)) / math.sqrt(3000), control.error)

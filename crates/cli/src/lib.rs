@@ -70,7 +70,6 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Man(args) => command::man::run(&args),
         Command::Recv(args) => command::recv::run(&args),
         Command::Replay(args) => command::replay::run(&args),
-        Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Scenario(args) => command::scenario::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Send(args) => command::send::run(&args),

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use super::check;
 use super::error::{Checked, Fault, Mistake};
 use super::traces::Traces;
-use super::{Plan, Point, ScenarioError, World, mistakes, reader, suggest, syntax};
+use super::{Plan, Point, ScenarioError, World, mistakes, reader, suggest, syntax, whole};
 
 /// The text of a scenario and the changes asked for, not yet read.
 #[derive(Debug, Clone)]
@@ -189,6 +189,15 @@ impl Document {
     }
 
     fn tree(&self) -> Checked<(Tree<'_>, Vec<Provenance>)> {
+        let tree = self.changed()?;
+        let mut provenance = Vec::new();
+        let place = tree.span();
+        let stripped = strip_table(tree.into_inner(), "", &mut provenance)?;
+        Ok((Spanned::new(place, stripped), provenance))
+    }
+
+    /// The file's tree with all changes made; values still have their sources.
+    fn changed(&self) -> Checked<Tree<'_>> {
         let mut texts = self.texts.iter();
         let Some((_, file, _)) = texts.next() else {
             return Err(Mistake::new(Fault::Syntax, 0..0, "no text", "here"));
@@ -198,10 +207,19 @@ impl Document {
             let (path, value) = assigned(assignment, *start)?;
             put(tree.get_mut(), &path, value)?;
         }
-        let mut provenance = Vec::new();
-        let place = tree.span();
-        let stripped = strip_table(tree.into_inner(), "", &mut provenance)?;
-        Ok((Spanned::new(place, stripped), provenance))
+        Ok(tree)
+    }
+
+    /// The scenario with its changes made, as lines of TOML without the file's comments. Next to
+    /// each line is the number, from 0, of the last change that put a value there; `None` for
+    /// lines of the file alone.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Invalid`] with the first mistake of the syntax or of a path.
+    pub fn whole(&self) -> Result<Vec<(String, Option<usize>)>, ScenarioError> {
+        let tree = self.changed().map_err(|mistake| mistake.in_texts(Vec::new(), &self.texts))?;
+        let changes = self.texts.iter().skip(1).map(|(_, _, start)| *start).collect();
+        Ok(whole::lines(tree.get_ref(), changes))
     }
 }
 
@@ -259,7 +277,7 @@ fn axes<'t>(tree: &Tree<'t>, sweeps: &[syntax::Sweep]) -> Checked<Vec<Axis<'t>>>
 }
 
 /// A value as text.
-fn written_as(value: &DeValue<'_>) -> String {
+pub(super) fn written_as(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.to_string(),
         DeValue::Integer(number) => number.to_string(),
@@ -343,11 +361,12 @@ fn put<'t>(here: &mut DeTable<'t>, path: &[Segment], value: Value<'t>) -> Checke
     let Some((first, rest)) = path.split_first() else { return Ok(()) };
     let name = first.name.as_str();
     if rest.is_empty() {
-        let value = match here.remove(name) {
-            Some(before) => as_before(before.get_ref(), value),
-            None => value,
+        // A key that was there keeps its place in the file.
+        let (key, value) = match here.remove_entry(name) {
+            Some((key, before)) => (key, as_before(before.get_ref(), value)),
+            None => (Spanned::new(first.place.clone(), Cow::Owned(first.name.clone())), value),
         };
-        here.insert(Spanned::new(first.place.clone(), Cow::Owned(first.name.clone())), value);
+        here.insert(key, value);
         return Ok(());
     }
     if here.get(name).is_none() {

@@ -43,6 +43,7 @@ pub mod text;
 mod timetables;
 mod traces;
 mod web_settings;
+mod whole;
 mod written;
 
 use schemars::JsonSchema;

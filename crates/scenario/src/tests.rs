@@ -370,3 +370,58 @@ fn mistakes_of_what_changes_have_their_place() {
         assert!(invalid.hint.is_some(), "{link} {flow} has no hint");
     }
 }
+
+/// A scenario that is written whole reads as before, and each of its lines names its change.
+#[test]
+fn a_whole_scenario_has_its_changes_and_reads_as_before() {
+    for built_in in super::library::BuiltIn::all() {
+        let before = Document::new("file.toml", built_in.text);
+        let lines: Vec<String> = before.whole().unwrap().into_iter().map(|(line, _)| line).collect();
+        let after = Document::new("whole.toml", lines.join("\n"));
+        let points = |document: &Document| format!("{:?}", document.plan().unwrap().points);
+        assert_eq!(points(&before), points(&after), "{}", built_in.name);
+    }
+    let mut document = Document::new(
+        "file.toml",
+        "duration = '9s'\nnodes = ['a', 'b']\n[[link]]\nname = 'path'\nfrom = 'a'\nto = 'b'\nrate = '1Mbit/s'\n\
+         delay = { value = '1ms', assumed = 'a guess' }\n[[flow]]\nname = 'a \"b\"'\nkind = 'tcp'\nfrom = 'a'\n\
+         to = 'b'\nstart = '0s'\n[flow.tcp]\nvariant = 'sack'\n",
+    );
+    document.set("duration=8s");
+    document.set("flow.0.tcp={ variant = 'reno', window = 7 }");
+    document.set("flow.0.tcp.window=8");
+    document.set("link.path.loss={ bernoulli = '1%' }");
+    document.set("link.path.queue={ red = { limit = '9p' } }");
+    let whole = document.whole().unwrap();
+    let written: Vec<String> = whole
+        .iter()
+        .filter(|(line, _)| !line.is_empty())
+        .map(|(line, change)| change.map_or_else(|| line.clone(), |change| format!("{line} # {change}")))
+        .collect();
+    assert_eq!(
+        written,
+        [
+            "duration = \"8s\" # 0",
+            "nodes = [\"a\", \"b\"]",
+            "[[link]]",
+            "name = \"path\"",
+            "from = \"a\"",
+            "to = \"b\"",
+            "rate = \"1Mbit/s\"",
+            "delay = { value = \"1ms\", assumed = \"a guess\" }",
+            "[link.loss]",
+            "bernoulli = \"1%\" # 3",
+            "[link.queue.red]",
+            "limit = \"9p\" # 4",
+            "[[flow]]",
+            "name = \"a \\\"b\\\"\"",
+            "kind = \"tcp\"",
+            "from = \"a\"",
+            "to = \"b\"",
+            "start = \"0s\"",
+            "[flow.tcp]",
+            "variant = \"reno\" # 1",
+            "window = 8 # 2",
+        ]
+    );
+}

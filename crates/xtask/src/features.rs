@@ -3,17 +3,10 @@
 //! has the one before in it, with none and with each alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
 
 use serde::Deserialize;
 
-use crate::{Outcome, cargo};
-
-/// The answer of `cargo metadata`, as far as it matters.
-#[derive(Debug, Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
+use crate::{Outcome, cargo, members};
 
 #[derive(Debug, Deserialize)]
 struct Package {
@@ -32,7 +25,7 @@ const LEFT_OUT: [(&str, &str, &str); 2] = [
 const ONE_BY_ONE: [&str; 2] = ["tfrc-cli", "tfrc-world"];
 
 pub(crate) fn check() -> Outcome {
-    for package in packages()? {
+    for package in members::<Package>()? {
         let names: Vec<&str> = package
             .features
             .keys()
@@ -64,18 +57,6 @@ pub(crate) fn check() -> Outcome {
         }
     }
     Ok(())
-}
-
-/// The members that have features.
-fn packages() -> Result<Vec<Package>, String> {
-    let output = cargo()
-        .args(["metadata", "--locked", "--no-deps", "--format-version", "1"])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| format!("cargo did not start: {e}"))?;
-    let metadata: Metadata =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    Ok(metadata.packages.into_iter().filter(|package| !package.features.is_empty()).collect())
 }
 
 /// Every subset, the empty one too.

@@ -172,7 +172,11 @@ enum Chore {
     /// Processor time next to peers: a packet-hop (ns-2, a floor), a packet received (`wire`)
     Speed(speed::Choice),
     /// The daily loop: lints and tests, without those that drive browsers and media
-    Test,
+    Test {
+        /// A crate, such as `sim`: with it only this crate and those that need it
+        #[arg(value_name = "CRATE")]
+        of: Option<String>,
+    },
     /// The system's programs that the tests use; installs what is missing where it may
     Tools,
 }
@@ -228,7 +232,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Release { steps } => release::run(&steps),
         Chore::Site => site::build(),
         Chore::Speed(choice) => speed::run(&choice),
-        Chore::Test => test::run(),
+        Chore::Test { of } => test::run(of.as_deref()),
         Chore::Tools => tools::check(),
     }
 }
@@ -250,6 +254,24 @@ fn cargo() -> std::process::Command {
     let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
+}
+
+/// The answer of `cargo metadata`: the members of the workspace, as far as `P` describes one.
+#[derive(serde::Deserialize)]
+struct Metadata<P> {
+    packages: Vec<P>,
+}
+
+/// The members of the workspace.
+fn members<P: serde::de::DeserializeOwned>() -> Result<Vec<P>, String> {
+    let output = cargo()
+        .args(["metadata", "--locked", "--no-deps", "--format-version", "1"])
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|e| format!("cargo did not start: {e}"))?;
+    let metadata: Metadata<P> =
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+    Ok(metadata.packages)
 }
 
 /// The development build of the command, with the features that the tests of the whole workspace

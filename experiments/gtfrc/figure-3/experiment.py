@@ -1,4 +1,4 @@
-from paper import PROMISED, network, throughput
+from paper import EQUAL_PATHS, PROMISED, network, throughput
 
 from tfrc.lab import Quick
 
@@ -12,6 +12,12 @@ figure = network(
         "delay_1": ["link.last-1.delay"],
         "delay_2": ["link.last-2.delay"],
     },
+    set=[
+        *EQUAL_PATHS,
+        *(f"flow.{name}.name=gtfrc-{place}" for place, name in enumerate(("one", "two"), 1)),
+        "link.edge.marker.0={ token_bucket = { rate = '700kbit/s', burst = '10000B' }, flows = ['gtfrc-1'] }",
+        "link.edge.marker.1={ token_bucket = { rate = '100kbit/s', burst = '10000B' }, flows = ['gtfrc-2'] }",
+    ],
     quick=Quick(10),
 )
 EQUAL, FAR_AND_NEAR = "700kbit/s/100kbit/s/105ms/105ms", "600kbit/s/200kbit/s/300ms/0ms"

@@ -1,4 +1,4 @@
-from paper import DRAFT, NS2_OF_2006, guarantees
+from paper import DRAFT, EQUAL_PATHS, NS2_OF_2006, guarantees
 
 from tfrc.lab import Experiment, Quick
 
@@ -6,6 +6,13 @@ figure = Experiment(
     DRAFT,
     "§3.4.2",
     "More promised than there is: going on with g, or giving way below g/y",
+    scenario="../network.toml",
+    # The draft names no targets here: one and a half times the link in all.
+    set=[
+        *EQUAL_PATHS,
+        "link.edge.marker.0.token_bucket.rate=900kbit/s",
+        "link.edge.marker.1.token_bucket.rate=600kbit/s",
+    ],
     keys={"case": []},
     profiles={"as-published": NS2_OF_2006},
     quick=Quick(4),

@@ -24,16 +24,11 @@ def measure(run):
 
 
 for sender, scenario, changes in (
-    ("tfrc-1000", "tfrc.toml", ["flow.flow.segment=1000B"]),
-    ("tfrc-sp-250", "tfrc-sp.toml", ["flow.flow.segment=250B"]),
-    ("tfrc-sp-14", "tfrc-sp.toml", ["flow.flow.segment=14B", "flow.flow.packets_per_second=50"]),
+    ("tfrc-1000", "../bernoulli/tfrc.toml", ["flow.flow.segment=1000B"]),
+    ("tfrc-sp-250", "../bernoulli/tfrc-sp.toml", ["flow.flow.segment=250B"]),
+    ("tfrc-sp-14", "../bernoulli/tfrc-sp.toml", ["flow.flow.segment=14B", "flow.flow.packets_per_second=50"]),
 ):
     figure.run(measure, name=sender, scenario=scenario, rows=[f"{sender}/*"], set=changes)
 keys = {**figure.keys, "sender": ["flow.flow.tcp.variant"]}
-figure.run(measure, name="tcp", scenario="tcp.toml", rows=[f"{tcp}/*" for tcp in TCPS], keys=keys)
-figure.columns(
-    *(f"trace_{second}" for second in SECONDS),
-    against="ns2",
-    band="trace",
-    ns2_exact="the losses are scripted",
-)
+figure.run(measure, name="tcp", scenario="../bernoulli/tcp.toml", rows=[f"{tcp}/*" for tcp in TCPS], keys=keys)
+figure.columns(*(f"trace_{second}" for second in SECONDS), against="ns2", band="trace")

@@ -54,11 +54,11 @@ for name, segment, changes, profiles in (
     table.columns(f"{name}_interval_variation", run=name)
 
 # Beside TCP through a queue, where many packets are lost in one loss event.
-for queue in ("red", "tail"):
+for queue, at in ("red", []), ("tail", ["link.shared.queue=100p"]):
     for count, changes in (("default", []), ("graded", GRADED)):
         name = f"{queue}_{count}"
 
-        @table.run(name=name, scenario=f"{queue}.toml", set=changes, keys={}, rows=["20%"])
+        @table.run(name=name, scenario="queue.toml", set=[*at, *changes], keys={}, rows=["20%"])
         def through_queue(run, name=name):
             return {**oscillation(run, name, 200), f"{name}_drops_per_event": drops_per_event(run)}
 

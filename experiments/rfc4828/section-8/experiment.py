@@ -8,6 +8,7 @@ table = Experiment(
     RFC,
     "§8 and §4.1",
     "How much TCP's algorithms and the size of headers matter",
+    scenario="../losses.toml",
     keys={"packet_drop_rate": ["link.path.loss"]},
     rfc_runs=5,
     quick=Quick(2, rows=["10%", "30%"]),

@@ -5,6 +5,7 @@ from tfrc.lab import Quick, ratio
 table = segment_sizes(
     "Table 6",
     "TCP's rate against its segment size, 0.1% of bytes dropped",
+    set=["link.path.loss.bernoulli_per_byte=0.1%"],
     quick=Quick(3, rows=["14B/10", "128B/10", "1460B/100", "8000B/100"]),
 )
 table.run(tcp)

@@ -7,6 +7,9 @@ table = Experiment(
     RFC,
     "Table 10",
     "Send rate against the byte drop rate: TCP with its best segment, TFRC-SP and TFRC with 14 bytes",
+    scenario="../losses.toml",
+    # Bytes are lost in place of packets.
+    set=["link.path.loss={ bernoulli_per_byte = '0.001%' }", "flow.flow.kind=tfrc", "flow.flow.segment=14B"],
     keys={"byte_drop_rate": ["link.path.loss.bernoulli_per_byte"], "flows": ["flow.flow.count"]},
     rfc_runs=5,
     quick=Quick(3, rows=["0.01%/10", "0.1%/100", "1%/100", "2%/100"]),

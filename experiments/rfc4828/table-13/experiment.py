@@ -1,8 +1,8 @@
-from mix import as_published_and_in_buffers, host_pairs
+from mix import IN_BYTES, as_published_and_in_buffers, host_pairs
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 13", "Drop and send rates: drop-tail queues in bytes, 1460-byte TCP")
+table = host_pairs("Table 13", "Drop and send rates: drop-tail queues in bytes, 1460-byte TCP", set=IN_BYTES)
 as_published_and_in_buffers(table)
 
 table.claim("TFRC-SP sees much smaller drop rates than TCP: 50 sessions")(

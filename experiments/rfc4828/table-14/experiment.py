@@ -1,8 +1,10 @@
-from mix import as_published_and_in_buffers, host_pairs
+from mix import IN_BYTES, TCP_512B, as_published_and_in_buffers, host_pairs
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 14", "Drop and send rates: drop-tail queues in bytes, 512-byte TCP")
+table = host_pairs(
+    "Table 14", "Drop and send rates: drop-tail queues in bytes, 512-byte TCP", set=[*IN_BYTES, *TCP_512B]
+)
 as_published_and_in_buffers(table, segment=512)
 
 table.claim("With 512-byte segments TCP still sees higher drop rates: 200 sessions")(

@@ -5,6 +5,7 @@ from tfrc.lab import ratio
 table = n_flows(
     "Table 16",
     "Drop and send rates: drop-tail queues in bytes, N TCP and N standard TFRC",
+    set=["flow.tfrc.tfrc={ packet_size = 'own' }"],
     profiles={"as-published": [*NS2_TCP, *NS2_WEB, *NS2_TFRC]},
 )
 as_published_and_in_buffers(table, tfrc="stnd_tfrc_200B")

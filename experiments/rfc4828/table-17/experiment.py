@@ -1,8 +1,10 @@
-from mix import BOTH_WAYS, GENTLE, as_published_and_in_buffers, gentle, host_pairs, mixed, wider_thresholds
+from mix import (
+    BOTH_WAYS, GENTLE, RED_IN_PACKETS, as_published_and_in_buffers, gentle, host_pairs, mixed, wider_thresholds,
+)  # fmt: skip
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 17", "Drop and send rates: RED in packet mode")
+table = host_pairs("Table 17", "Drop and send rates: RED in packet mode", set=RED_IN_PACKETS)
 as_published_and_in_buffers(table)
 BYTES = "limit = '50kB ns2-red', measure = 'bytes', mode = 'packet', above_max = 'drop', forced = 'drop'"
 ADAPTIVE = [f"{queue}.red.adaptation=ns2" for queue in BOTH_WAYS]

@@ -1,8 +1,8 @@
-from mix import as_published_and_in_buffers, gentle, host_pairs
+from mix import RED_IN_BYTES, as_published_and_in_buffers, gentle, host_pairs
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 18", "Drop and send rates: RED in byte mode, 1460-byte TCP")
+table = host_pairs("Table 18", "Drop and send rates: RED in byte mode, 1460-byte TCP", set=RED_IN_BYTES)
 as_published_and_in_buffers(table)
 
 table.claim("The drop rates of TCP are 1.5 to 4 times those of TFRC-SP: 10 sessions")(

@@ -1,8 +1,10 @@
-from mix import as_published_and_in_buffers, gentle, host_pairs
+from mix import RED_IN_BYTES, TCP_512B, as_published_and_in_buffers, gentle, host_pairs
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 19", "Drop and send rates: RED in byte mode, 512-byte TCP")
+table = host_pairs(
+    "Table 19", "Drop and send rates: RED in byte mode, 512-byte TCP", set=[*RED_IN_BYTES, *TCP_512B]
+)
 as_published_and_in_buffers(table, segment=512)
 
 table.claim("The sending rate of TFRC-SP is more than TCP gets with 512 bytes: 200 sessions")(

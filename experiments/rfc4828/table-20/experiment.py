@@ -1,8 +1,10 @@
-from mix import as_published_and_in_buffers, host_pairs, wider_thresholds
+from mix import ADAPTIVE_RED, as_published_and_in_buffers, host_pairs, wider_thresholds
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 20", "Drop and send rates: adaptive RED in byte mode, 1460-byte TCP")
+table = host_pairs(
+    "Table 20", "Drop and send rates: adaptive RED in byte mode, 1460-byte TCP", set=ADAPTIVE_RED
+)
 as_published_and_in_buffers(table)
 
 table.claim("The drop rate of TFRC-SP is much lower than that of TCP: 50 sessions")(

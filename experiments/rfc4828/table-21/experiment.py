@@ -1,8 +1,10 @@
-from mix import as_published_and_in_buffers, host_pairs
+from mix import ADAPTIVE_RED, TCP_512B, as_published_and_in_buffers, host_pairs
 
 from tfrc.lab import ratio
 
-table = host_pairs("Table 21", "Drop and send rates: adaptive RED in byte mode, 512-byte TCP")
+table = host_pairs(
+    "Table 21", "Drop and send rates: adaptive RED in byte mode, 512-byte TCP", set=[*ADAPTIVE_RED, *TCP_512B]
+)
 as_published_and_in_buffers(table, segment=512)
 
 table.claim("TFRC-SP still gets more than TCP: 200 sessions")(

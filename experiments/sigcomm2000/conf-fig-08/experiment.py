@@ -11,6 +11,7 @@ figure = Experiment(
     replace(PAPER, source="Floyd et al., SIGCOMM 2000"),
     f"Figure 8, and its slides; {SCRIPTS}",
     "Variation of throughput across flows against the loss rate",
+    scenario="../pairs.toml",
     keys=PAIRS,
     quick=Quick(2, ["duration=60s"], [LOW, HIGH]),
     profiles=ONE_FLOW,

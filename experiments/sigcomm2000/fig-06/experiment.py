@@ -17,6 +17,7 @@ figure = Experiment(
     PAPER,
     place(6, SCRIPTS),
     "Normalised TCP throughput beside as many TFRC flows, against link rate and number of flows",
+    scenario="../pairs.toml",
     keys={**LINE, **RED},
     quick=Quick(1, ["duration=60s"], ["1Mbit/s/4/*", "8Mbit/s/8/*", "32Mbit/s/4/*"]),
     profiles=BOTH_KINDS,

@@ -8,6 +8,7 @@ figure = Experiment(
     PAPER,
     place(7, SCRIPTS),
     "Normalised throughput of TCP and TFRC at 15 Mbit/s with RED, against the number of flows",
+    scenario="../pairs.toml",
     keys=PAIRS,
     quick=Quick(2, ["duration=60s"], ["1/*", "16/*", "48/*"]),
     profiles=BOTH_KINDS,

@@ -6,6 +6,15 @@ figure = Experiment(
     PAPER,
     place(8, SCRIPTS),
     "Throughput of single flows in short bins, 16 TCP and 16 TFRC",
+    scenario="../pairs.toml",
+    # 30 s, of which the second half counts (Figure 8); the queue in proportion to the rate, 250 at 15 Mbit/s with
+    # thresholds of 25 and 125 (Figures 8 and 14). The other values are those of the row 15 Mbit/s, 16 + 16.
+    set=[
+        "duration=30s",
+        "warmup=16s",
+        "link.bottleneck.reverse.queue=250p ns2",
+        *(f"link.bottleneck.queue.red.{change}" for change in ("limit=250p", "min=25", "max=125")),
+    ],
     keys={"case": []},
     profiles=BOTH_KINDS,
     rfc_runs=10,

@@ -8,6 +8,9 @@ figure = Experiment(
     place(15),
     "Three TCPs and one TFRC from London to Berkeley",
     world="emu",
+    scenario="../internet.toml",
+    # Three TCPs and a TFRC at about 60 kB/s each, from 60 s to 180 s (Figure 15). The path is assumed.
+    set=["duration=180s"],
     keys={"case": []},
     profiles=ONE_FLOW,
     # The report's algorithm in a DCCP endpoint alongside the kernel's Reno with selective acknowledgements.

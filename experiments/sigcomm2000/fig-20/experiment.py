@@ -6,6 +6,7 @@ figure = Experiment(
     PAPER,
     place(20, SCRIPT),
     "Fall of the allowed rate under persistent congestion",
+    scenario="../drops.toml",
     keys={"time_s": []},
     deterministic=True,
     quick=Quick(2),

@@ -8,6 +8,9 @@ figure = Experiment(
     PAPER,
     place(21, SCRIPT),
     "Round-trip times to halve the rate, against the loss rate before",
+    scenario="../drops.toml",
+    # The time of the authors' script.
+    set=["duration=20s"],
     keys={"initial_packet_drop_rate": [], "point": [], "every": ["link.path.loss.2.periodic.0.every"]},
     quick=Quick(2),
     profiles=ONE_FLOW,

@@ -10,7 +10,6 @@ mod output;
 mod private;
 mod recv;
 mod replay;
-mod reproduce;
 mod scenario;
 mod schema;
 mod send;
@@ -34,7 +33,6 @@ pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
 pub use private::PrivateArgs;
 pub use recv::RecvArgs;
 pub use replay::ReplayArgs;
-pub use reproduce::ReproduceArgs;
 pub use scenario::{ScenarioArgs, ScenarioCommand, TraceArgs};
 pub use schema::SchemaArgs;
 pub use send::SendArgs;
@@ -51,7 +49,8 @@ pub use stream::{Input, MediaArgs, Size};
     after_help = "Rates are bit/s with decimal prefixes (10M, 64kbit/s); times have a unit (250ms, 20s).\n\
                   Exit status: 0 fine, 1 the run failed, 2 usage or scenario error, 3 a check failed.\n\
                   send and recv exit 0 if both ends closed in agreement and only the network, --deadline, -t or \
-                  Ctrl-C dropped data."
+                  Ctrl-C dropped data.\n\
+                  The experiments of the literature are run by tfrc-lab, of the Python package tfrc."
 )]
 pub struct Cli {
     /// The subcommand.
@@ -84,8 +83,6 @@ pub enum Command {
     Recv(RecvArgs),
     /// Replay a recorded session and check that it sends the same packets
     Replay(ReplayArgs),
-    /// Run the experiments of the literature and compare them with the published values
-    Reproduce(ReproduceArgs),
     /// Show the built-in scenarios, or begin one
     Scenario(ScenarioArgs),
     /// Print the JSON Schema of all JSON output

@@ -10,7 +10,6 @@ mod logs;
 pub mod man;
 pub mod recv;
 pub mod replay;
-pub mod reproduce;
 pub mod scenario;
 pub mod schema;
 pub mod send;

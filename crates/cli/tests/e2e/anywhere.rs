@@ -49,33 +49,3 @@ fn scenarios_have_names() {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottleneck.toml");
     assert_eq!(shown.stdout, std::fs::read(ours).expect("there"));
 }
-
-/// Experiments are the Python package's: its program gets the arguments, and the name of ours.
-#[cfg(unix)]
-#[test]
-fn reproduce_is_the_laboratory_or_says_how_to_install_it() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new();
-    let path = place.file("bin");
-    std::fs::create_dir_all(&path).expect("made");
-    let begun = |args: &[&str]| {
-        let mut command = away(&place, args);
-        command.env("PATH", &path);
-        Program::start(command).end()
-    };
-    let refused = begun(&["reproduce", "rfc4828", "--quick"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(refused.stderr.contains("`tfrc-lab`, which is not installed"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("pip install"), "{}", refused.stderr);
-    let laboratory = place.write("bin/tfrc-lab", "#!/bin/sh\necho \"$TFRC_PROGRAM\" \"$@\"\nexit 3\n");
-    std::fs::set_permissions(laboratory, std::fs::Permissions::from_mode(0o755)).expect("made a program");
-    for (given, passed) in [
-        (&["reproduce", "rfc4828", "--quick", "--help"][..], "tfrc run rfc4828 --quick --help\n"),
-        (&["reproduce", "list", "--json"], "tfrc list --json\n"),
-        (&["reproduce"], "tfrc run\n"),
-    ] {
-        let ran = begun(given);
-        assert_eq!(ran.status.code(), Some(3), "{}", ran.stderr);
-        assert!(ran.text().ends_with(passed), "{}", ran.text());
-    }
-}

@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
 from typing import Any, Optional
 
 from .. import TfrcError, _native
@@ -30,7 +29,7 @@ def _arguments() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="name the experiments")
     listing.add_argument("wanted", nargs="*", default=["all"], metavar="ID")
     listing.add_argument("--json", action="store_true")
-    show = commands.add_parser("show", help="scenario, printed values and assumptions of one experiment")
+    show = commands.add_parser("show", help="the whole scenarios and the printed values of one experiment")
     show.add_argument("id")
     show.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the scenario shown")
     run = commands.add_parser("run", help="run experiments, by the beginnings of their ids; or all")
@@ -95,33 +94,28 @@ def _show(folder: Path, given: Any) -> int:
     [experiment] = library.load(folder, [given.id])[:1]
     print(f"{experiment.id} · {experiment.title}\n{experiment.source}\n")
     for plan in experiment.plans.values():
-        path = experiment.folder / plan.scenario
         own = experiment.row_names(plan.rows)
         row = next(one for one in experiment.published.rows if own is None or one.name in own)
-        changes = [*runner.assignments(experiment, plan, "as-published", row, ()), *given.set]
-        print(f"run {plan.name}, row {row.name}: {path}\n" + "".join(f"  --set {quote(one)}\n" for one in changes))
-        _native.identity("name", str(path), changes)
-        print("\n".join(f"  assumed: {key}: {why}" for key, why in _assumed(path)) + "\n")
+        origins = runner.origins(experiment, plan, "as-published", row)
+        _whole(f"run {plan.name}, row {row.name}", experiment, plan.scenario, [*origins], given.set)
+    if not experiment.plans and (experiment.folder / experiment.scenario).exists():
+        origins = [(one, "experiment") for one in experiment.set]
+        origins += [(one, "profile as-published") for one in experiment.profiles.get("as-published", ())]
+        _whole("scenario", experiment, experiment.scenario, origins, given.set)
     print((experiment.folder / "published.csv").read_text(encoding="utf-8"))
     return 0
 
 
-def _assumed(path: Path) -> list[tuple[str, str]]:
-    """The assumptions of a scenario: the path of each key, its value and the reason."""
-    found = []
-
-    def walk(value: Any, at: str) -> None:
-        if isinstance(value, dict) and "assumed" in value:
-            found.append((at, f"{value.get('value')}: {value['assumed']}"))
-        elif isinstance(value, dict):
-            for key, inner in value.items():
-                walk(inner, f"{at}.{key}" if at else key)
-        elif isinstance(value, list):
-            for place, inner in enumerate(value):
-                walk(inner, f"{at}.{place}")
-
-    walk(json.loads(_native.toml_as_json(path.read_text(encoding="utf-8"))), "")
-    return found
+def _whole(
+    about: str, experiment: Experiment, scenario: str, origins: Sequence[tuple[str, str]], more: Sequence[str]
+) -> None:
+    """Prints a scenario with its changes made; a comment names the origin of each changed value."""
+    path = (experiment.folder / scenario).resolve()
+    changes = [*origins, *((one, "--set") for one in more)]
+    print(f"# {about}: {path}")
+    for line, change in _native.whole(str(path), [one for one, _ in changes]):
+        print(line if change is None else f"{line}  # {changes[change][1]}")
+    print()
 
 
 def _run(folder: Path, given: Any) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional
 
 import numpy as np
 
-from .recording import Run, number
+from .recording import Run
 from .store import under_way
 from .tables import EmulatedTable, Table, read, read_emulated
 from .verdict import BANDS, FEWEST_RUNS
@@ -109,7 +109,6 @@ class Column:
     read_off: float
     rows: Optional[Sequence[str]]
     ns2_only_rows: Sequence[str]
-    ns2_exact: Optional[str]
     uninformative: Optional[tuple[Callable[..., bool], str]]
     control: Optional[Control]
     printed_runs: Optional[int]
@@ -179,17 +178,21 @@ class Emulation:
 class Experiment:
     """An experiment of a publication, or of one's own.
 
-    `keys` has, for each key column of `published.csv`, the paths of the scenario that its text is
-    assigned to. `profiles` are the changes for the two profiles: `as-published` is judged, `rfc`
-    (the defaults of the core) is printed next to it. `judge="welch"` compares the whole table with
-    ns-2's runs by Welch's test. With `ns2_seeds` seeds ns-2 has as many as it gets: a cell whose
-    value of ns-2 is less sure than its band is wide then says nothing.
+    `scenario` is a file, from the folder of the experiment: its own, or a network that the figures of
+    a paper share. `set` are the changes that make that network the experiment's. `keys` has, for each
+    key column of `published.csv`, the paths of the scenario that its text is assigned to. `profiles`
+    are the changes for the two profiles: `as-published` is judged, `rfc` (the defaults of the core)
+    is printed next to it. `judge="welch"` compares the whole table with ns-2's runs by Welch's test.
+    With `ns2_seeds` seeds ns-2 has as many as it gets: a cell whose value of ns-2 is less sure than
+    its band is wide then says nothing.
     """
 
     paper: Paper
     place: str
     title: str
     keys: Mapping[str, Sequence[str]]
+    scenario: str = "scenario.toml"
+    set: Sequence[str] = ()
     profiles: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rfc_runs: Optional[int] = None
     quick: Quick = Quick()
@@ -197,7 +200,6 @@ class Experiment:
     must_agree: bool = False
     long: bool = False
     runs: Optional[int] = None
-    runs_reason: Optional[str] = None
     deterministic: bool = False
     judge: Literal["bands", "welch"] = "bands"
     ignored: Mapping[str, str] = field(default_factory=dict)
@@ -222,12 +224,19 @@ class Experiment:
         """The publication, with the place in it."""
         return ", ".join(part for part in (self.paper.source, self.place) if part)
 
+    @property
+    def scenarios(self) -> list[Path]:
+        """The files of the scenarios that are run."""
+        names = sorted({plan.scenario for plan in self.plans.values()} | {self.scenario})
+        return [path for name in names if (path := (self.folder / name).resolve()).exists()]
+
     def run(self, measure: Any = None, /, **options: Any) -> Any:
         """Adds a run, whose name is that of the function: from a `Run` it measures columns.
 
-        Options: `name`; `scenario`, a file in the folder of the experiment; `set`, changes of it; `keys` in
-        place of the experiment's; `rows`, if not all; `runs`, seeds as published; `profiles`, changes
-        of a profile for this run alone; `keep`, of `looks` and `link_flows`.
+        Options: `name`; `scenario` in place of the experiment's, without the changes that the
+        experiment makes to its own; `set`, changes of it; `keys` in place of the experiment's;
+        `rows`, if not all; `runs`, seeds as published; `profiles`, changes of a profile for this run
+        alone; `keep`, of `looks` and `link_flows`.
         """
         if measure is None:
             return lambda measure: self.run(measure, **options)
@@ -235,7 +244,7 @@ class Experiment:
         if name in self.plans:
             raise BadExperiment(f"the run {name} is there twice")
         defaults: dict[str, Any] = {
-            "scenario": "scenario.toml", "set": (), "keys": None, "rows": None, "runs": None,
+            "scenario": self.scenario, "set": (), "keys": None, "rows": None, "runs": None,
             "profiles": {}, "keep": (),
         }  # fmt: skip
         if unknown := [option for option in options if option not in defaults]:
@@ -258,7 +267,7 @@ class Experiment:
     def courses(self, changes: Sequence[str], seed: int, interval: float) -> dict[str, DataFrame]:
         """Runs the experiment's scenario for a computation: the course of each flow, in stretches of
         `interval` seconds."""
-        found = under_way().series(str(self.folder / "scenario.toml"), changes, seed, interval)
+        found = under_way().series(str(self.folder / self.scenario), [*self.set, *changes], seed, interval)
         return {str(name): course for name, course in found.table.groupby("flow")}
 
     def curves(self, *columns: str, **options: Any) -> None:
@@ -282,24 +291,22 @@ class Experiment:
         read_off: float = 0.0,
         rows: Optional[Sequence[str]] = None,
         ns2_only_rows: Sequence[str] = (),
-        ns2_exact: Optional[str] = None,
         uninformative: Optional[tuple[Callable[..., bool], str]] = None,
         control: Optional[Control] = None,
         printed_runs: Optional[int] = None,
         prefix: str = "",
     ) -> None:
         """Adds columns. `band` is the difference that is allowed; `read_off` what reading a curve
-        adds to it. `ns2_exact` is the reason why ns-2's value needs no interval. `uninformative` is
-        a rule of (measured, published, ns2) by which a cell says nothing, with the reason. `control`
-        corrects the mean; `printed_runs` is the number of runs that the print is the mean of. The
-        tables have the columns without the `prefix`."""
+        adds to it. `uninformative` is a rule of (measured, published, ns2) by which a cell says
+        nothing, with the reason. `control` corrects the mean; `printed_runs` is the number of runs
+        that the print is the mean of. The tables have the columns without the `prefix`."""
         band = band or ("rate" if self.computed is None else "digits")
         if band not in BANDS:
             raise BadExperiment(f"band {band!r}; there are {', '.join(BANDS)}")
         for name in names:
             if name in self.columns_:
                 raise BadExperiment(f"the column {name} is there twice")
-            parts = (band, against, read_off, rows, ns2_only_rows, ns2_exact, uninformative, control, printed_runs)
+            parts = (band, against, read_off, rows, ns2_only_rows, uninformative, control, printed_runs)
             self.columns_[name] = Column(name, run, *parts, prefix)
 
     def claim(
@@ -395,14 +402,12 @@ class Experiment:
 
     @property
     def rule(self) -> Optional[SeedRule]:
-        """The paper's rule, unless the runs are deterministic or their number has a reason."""
+        """The paper's rule, unless the runs are deterministic or emulated."""
         own = [self.runs, *(plan.runs for plan in self.plans.values())]
         if self.paper.seeds is None or self.deterministic or self.world == "emu":
             return None
         if any(runs is not None for runs in own):
-            if self.runs_reason is None:
-                raise BadExperiment(f"{self.id}: `runs` beside the paper's rule of seeds: give runs_reason")
-            return None
+            raise BadExperiment(f"{self.id}: `runs`, and a rule of seeds of the paper: one of the two decides")
         return self.paper.seeds
 
     def runs_of(self, profile: str) -> int:
@@ -447,15 +452,6 @@ class Means:
         """A function of the values of a column, such as `min` or `statistics.mean`; NaN of none."""
         values = list(self.column(name).values())
         return float(function(values)) if values else float("nan")
-
-    def key_of(self, name: str, function: Callable[..., Any]) -> float:
-        """The first key, as a number, of the row whose value `function` (`min` or `max`) picks; of
-        equal values the first row counts."""
-        values = self.column(name)
-        if not values:
-            return float("nan")
-        row = function(values, key=values.__getitem__)
-        return number(next(one.keys[0] for one in self._experiment.published.rows if one.name == row))
 
     def inside(self, name: str, band: float) -> float:
         """The share of rows whose value is within `band` of the emulated mean, as a part of it, or no

@@ -77,7 +77,7 @@ def references(experiment: Experiment, row: str, column: Column) -> dict[str, Re
     mean = experiment.ns2.get(row, column.printed) if experiment.ns2 else None
     if has_ns2 and column.band != "digits" and experiment.ns2 is not None and mean is not None:
         runs = experiment.ns2.seeds.get((row, column.printed))
-        if column.ns2_exact is not None:
+        if experiment.deterministic:
             half = 0.0
         elif runs is not None:
             half = estimate(runs).ci95

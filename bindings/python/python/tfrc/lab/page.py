@@ -114,7 +114,7 @@ def _page(experiment: Experiment, result: dict[str, Any], image: str, about: str
         parts.append(f"<h2>{_text(variant['name'])}</h2><p>{_text(variant['about'])}; {variant['runs']} runs.</p>")
         parts.append(_table(*text.variant(variant), kind="text"))
     parts += [_readme(experiment.folder), f"<h2>Again</h2><pre>tfrc-lab run {experiment.id}</pre>"]
-    for path in [experiment.folder / library.FILE, *sorted(experiment.folder.glob("*.toml"))]:
+    for path in [experiment.folder / library.FILE, *experiment.scenarios]:
         parts.append(f"<details><summary>{path.name}</summary><pre>{_text(path.read_text('utf-8'))}</pre></details>")
     if notes := [" ".join(table.notes) for table in (experiment.published, experiment.ns2) if table and table.notes]:
         parts.append(f"<h2>Where the values are from</h2>{''.join(f'<p>{_text(note)}</p>' for note in notes)}")

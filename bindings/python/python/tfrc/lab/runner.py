@@ -200,11 +200,20 @@ def assignments(
     experiment: Experiment, plan: RunPlan, profile: Profile, row: Row, more: Iterable[str]
 ) -> list[str]:
     """The changes to the scenario of a point, in their order."""
+    return [*(change for change, _ in origins(experiment, plan, profile, row)), *more]
+
+
+def origins(
+    experiment: Experiment, plan: RunPlan, profile: Profile, row: Row
+) -> Iterator[tuple[str, str]]:
+    """The changes to the scenario of a point, in their order, each with the words for its origin."""
     keys = experiment.keys if plan.keys is None else plan.keys
-    changes = [*experiment.profiles.get(profile, ()), *plan.set, *plan.profiles.get(profile, ())]
+    yield from ((one, "experiment") for one in (experiment.set if plan.scenario == experiment.scenario else ()))
+    yield from ((one, f"profile {profile}") for one in experiment.profiles.get(profile, ()))
+    yield from ((one, f"run {plan.name}") for one in plan.set)
+    yield from ((one, f"run {plan.name}, profile {profile}") for one in plan.profiles.get(profile, ()))
     for key, text in zip(experiment.published.keys, row.keys):
-        changes += [f"{path}={text}" for path in keys.get(key, ())]
-    return [*changes, *more]
+        yield from ((f"{path}={text}", f"row {row.name}, {key}") for path in keys.get(key, ()))
 
 
 def _tasks(points: Sequence[Point]) -> dict[Task, list[Point]]:
