@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tfrc_net::attempts::{ConnectAnyError, connect_any, connect_waiting};
 use tfrc_net::journal::replay;
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Listen};
 use tfrc_net::{Endpoint, Options, Recordings};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -24,7 +24,7 @@ fn has_v6() -> bool {
 }
 
 fn server(host: IpAddr) -> Endpoint {
-    let options = Options { accept: Listen::One, ..Options::default() };
+    let options = Options::from(Common { accept: Listen::One, ..Common::default() });
     Endpoint::bind(SocketAddr::new(host, 0), &options).expect("a port")
 }
 

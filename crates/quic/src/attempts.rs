@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use noq::{ClientConfig, ConnectionError, TransportErrorCode, VarInt};
 use rustls::AlertDescription;
+use tfrc_net::ConfigError;
 use tfrc_net::io::longest_payload;
-use tfrc_net::{ConfigError, Options};
+use tfrc_net::options::Common;
 use tfrc_noq::Readings;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -91,7 +92,7 @@ impl ConnectError {
 /// The address of the last attempt that failed, and why.
 pub async fn connect_any(
     addresses: &[SocketAddr],
-    options: &Options,
+    options: &Common,
     key: &Key,
     peer: Fingerprint,
 ) -> Result<(Endpoint, Connection), (Option<SocketAddr>, ConnectError)> {
@@ -105,7 +106,7 @@ pub async fn connect_any(
 /// As [`connect_any`].
 pub async fn connect_waiting(
     addresses: &[SocketAddr],
-    options: &Options,
+    options: &Common,
     key: &Key,
     peer: Fingerprint,
     wait: Duration,
@@ -130,7 +131,7 @@ pub async fn connect_waiting(
 
 async fn race(
     addresses: &[SocketAddr],
-    options: &Options,
+    options: &Common,
     key: &Key,
     peer: Fingerprint,
     patience: Duration,
@@ -169,7 +170,7 @@ async fn race(
 /// one to a newer one.
 async fn attempt(
     address: SocketAddr,
-    options: &Options,
+    options: &Common,
     key: &Key,
     peer: Fingerprint,
     patience: Duration,
@@ -190,7 +191,7 @@ async fn attempt(
 /// One handshake; `None` if the peer has given its place away.
 async fn handshake(
     address: SocketAddr,
-    options: &Options,
+    options: &Common,
     key: &Key,
     peer: Fingerprint,
 ) -> Result<Option<(Endpoint, Connection)>, ConnectError> {

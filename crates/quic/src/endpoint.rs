@@ -10,8 +10,8 @@ use noq::{ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, T
 use ring::rand::{SecureRandom, SystemRandom};
 use tfrc_dccp::endpoint::source_of;
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::options::Listen;
-use tfrc_net::{BindError, Cause, Closed, ClosedBy, Options};
+use tfrc_net::options::{Common, Listen};
+use tfrc_net::{BindError, Cause, Closed, ClosedBy};
 use tfrc_noq::Readings;
 use tfrc_units::Instant;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -69,7 +69,7 @@ pub struct Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefusalReason {
-    /// Its address is not one of [`Options::allow`].
+    /// Its address is not one of [`Common::allow`].
     Address,
     /// As many connections as are taken are open, or as many of its address.
     Busy,
@@ -86,7 +86,7 @@ struct Counts {
 
 #[derive(Debug)]
 struct Server {
-    options: Options,
+    options: Common,
     key: Key,
     allow: Peers,
     clock: Clock,
@@ -170,7 +170,7 @@ impl Endpoint {
     /// [`BindError`].
     pub fn bind(
         address: SocketAddr,
-        options: &Options,
+        options: &Common,
         key: &Key,
         allow: &[Fingerprint],
     ) -> Result<Self, BindError> {

@@ -3,8 +3,8 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
-use tfrc_net::options::DataFrom;
-use tfrc_net::{Cause, Options};
+use tfrc_net::Cause;
+use tfrc_net::options::{Common, DataFrom};
 use tfrc_quic::{Endpoint, RefusalReason, connect_any};
 use tfrc_units::Duration;
 
@@ -142,7 +142,7 @@ async fn a_thousand_connections() {
     let most = 1000;
     let listening = listen(&receiver(most), &there, &[]);
     let at = [listening.local_addr()];
-    let quiet = Options { data_from: DataFrom::Listener, greeting: "sends".to_owned(), ..sender() };
+    let quiet = Common { data_from: DataFrom::Listener, greeting: "sends".to_owned(), ..sender() };
     let own = key();
     let before = resident();
     let mut held = Vec::new();
@@ -165,7 +165,7 @@ async fn a_thousand_connections() {
 #[tokio::test]
 async fn no_data_no_place() {
     let within = Duration::from_millis(50);
-    let options = Options { first_data_within: Some(within), ..receiver(1) };
+    let options = Common { first_data_within: Some(within), ..receiver(1) };
     let Pair { sender, receiver, .. } = Pair::with(&options, &sender()).await;
     assert!(receiver.recv().await.is_none());
     let closed = receiver.accept_close("").await.expect("over");
@@ -179,7 +179,7 @@ async fn no_data_no_place() {
 #[tokio::test]
 async fn each_address_has_its_share() {
     let there = key();
-    let listening = listen(&Options { per_source: Some(2), ..receiver(10) }, &there, &[]);
+    let listening = listen(&Common { per_source: Some(2), ..receiver(10) }, &there, &[]);
     let at = [listening.local_addr()];
     let mut held = Vec::new();
     for _ in 0..2 {

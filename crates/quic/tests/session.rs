@@ -148,7 +148,7 @@ async fn late_data_is_dropped_and_counted() {
 
 #[tokio::test]
 async fn an_end_at_once_discards_what_waits() {
-    let slow = tfrc_net::Options { cap_bps: Some(80_000.0), ..crate::support::sender() };
+    let slow = tfrc_net::options::Common { cap_bps: Some(80_000.0), ..crate::support::sender() };
     let Pair { sender, receiver, .. } = Pair::with(&crate::support::receiver(1), &slow).await;
     send(&sender, 50).await;
     let receiving = async {

@@ -51,7 +51,7 @@ impl Endpoint {
     /// # Errors
     /// [`BindError`].
     pub(crate) fn bind(address: SocketAddr, options: &Options, privacy: &Privacy) -> Result<Self, BindError> {
-        debug_assert_ne!(options.accept, Listen::Refuse);
+        debug_assert_ne!(options.common.accept, Listen::Refuse);
         match privacy {
             Privacy::None => tfrc_net::Endpoint::bind(address, options).map(Self::Dccp),
             #[cfg(feature = "quic")]

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use tfrc_net::Options;
-use tfrc_net::options::{DataFrom, Listen};
+use tfrc_net::options::{Common, DataFrom, Dccp, Listen};
 use tfrc_report::record::Outcome;
 use tfrc_units::Duration;
 
@@ -129,7 +129,7 @@ impl ServeOptions {
             ));
         }
         if args.private.quic && args.service != 0 {
-            return Err(only_dccp("--service"));
+            return Err(only_dccp("service"));
         }
         check_files(args)?;
         let destination = destination(args)?;
@@ -188,14 +188,13 @@ impl ServeOptions {
 
     /// The options of the endpoint.
     pub(super) fn endpoint(&self, args: &RecvArgs) -> Options {
-        let usual = Options::default();
-        Options {
+        let usual = Common::default();
+        let common = Common {
             greeting: Part::Receives.word().to_owned(),
             receive_queue: match &self.destination {
                 Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
                 _ => usual.receive_queue,
             },
-            service: args.service,
             revision: args.revision,
             profile: args.profile,
             friend: args.friend,
@@ -213,7 +212,8 @@ impl ServeOptions {
             },
             silence: Some(args.silence),
             ..usual
-        }
+        };
+        Options { common, dccp: Dccp { service: args.service, ..Dccp::default() } }
     }
 
     /// Refuses to send what is received back to where it comes in.

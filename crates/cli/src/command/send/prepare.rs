@@ -5,9 +5,9 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::{CircuitBreaker, DataFrom, Listen, Promise, SkippedNumbers};
-use tfrc_net::{Boundaries, Options, Recordings, Variant};
-use tfrc_units::{Dscp, Rate};
+use tfrc_net::options::{Common, DataFrom, Dccp, Listen, Promise};
+use tfrc_net::{Boundaries, Options, Recordings};
+use tfrc_units::Rate;
 
 use crate::Failure;
 use crate::args::SendArgs;
@@ -51,25 +51,18 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
     outputs.map(|(_, path)| path).try_for_each(|path| files::check_new(path, existing(args)))
 }
 
-/// Refuses options that only DCCP has in a private session.
+/// Refuses options that only DCCP has in a private session: those of [`dccp`] and recordings.
 ///
 /// # Errors
-/// [`Failure::Usage`] with the first of them.
+/// [`Failure::Usage`] with one of them.
 pub(super) fn check_private(args: &SendArgs) -> Result<(), Failure> {
     if !args.private.quic {
         return Ok(());
     }
-    let given = [
-        ("--journal", args.journal.is_some()),
-        ("--pcap", args.pcap.is_some()),
-        ("--guarantee", args.guarantee.is_some()),
-        ("--variant", args.variant != Variant::default()),
-        ("--dscp", args.dscp != Dscp::DEFAULT),
-        ("--circuit-breaker", args.circuit_breaker != CircuitBreaker::default()),
-        ("--optimistic-acks", args.optimistic_acks != SkippedNumbers::default()),
-        ("--service", args.service != 0),
-    ];
-    given.iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(option, _)| Err(only_dccp(option)))
+    let recordings = [("journal", &args.journal), ("pcap", &args.pcap)];
+    let recordings = recordings.into_iter().filter(|(_, path)| path.is_some());
+    let chosen = recordings.map(|(name, _)| name.to_owned()).chain(dccp(args).chosen()).next();
+    chosen.map_or(Ok(()), |name| Err(only_dccp(&name)))
 }
 
 /// The cap on the sending rate, in bit/s.
@@ -103,31 +96,39 @@ pub(super) fn cap(
 
 /// The options of the endpoint.
 pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
-    Options {
-        service: args.service,
+    let common = Common {
         greeting: Part::Sends.word().to_owned(),
         // Datagrams of another program go as they are.
         boundaries: if args.udp_in.is_some() { Boundaries::Kept } else { Boundaries::Free },
         accept: if args.reverse { Listen::One } else { Listen::Refuse },
         data_from: if args.reverse { DataFrom::Listener } else { DataFrom::Caller },
         allow: listen::networks(&args.allow),
-        variant: args.variant,
         revision: args.revision,
         profile: args.profile,
         friend: args.friend,
         segment_bytes: u32::from(args.length()),
         cap_bps,
+        max_queue_delay: args.max_queue_delay,
+        no_feedback_floor: args.no_feedback_floor,
+        ..Common::default()
+    };
+    Options { common, dccp: dccp(args) }
+}
+
+/// The options that DCCP alone has.
+fn dccp(args: &SendArgs) -> Dccp {
+    Dccp {
+        service: args.service,
+        variant: args.variant,
         guarantee: args.guarantee.map(|rate| Promise {
             rate,
             start: args.guarantee_start,
             give_way_below: args.guarantee_threshold,
         }),
-        max_queue_delay: args.max_queue_delay,
-        no_feedback_floor: args.no_feedback_floor,
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
         optimistic_acks: args.optimistic_acks,
-        ..Options::default()
+        ..Dccp::default()
     }
 }
 

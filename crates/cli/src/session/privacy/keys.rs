@@ -72,7 +72,7 @@ impl Keys {
     /// # Errors
     /// [`BindError`].
     pub(crate) fn bind(&self, address: SocketAddr, options: &Options) -> Result<Endpoint, BindError> {
-        Endpoint::bind(address, options, &self.own, &self.allow)
+        Endpoint::bind(address, &options.common, &self.own, &self.allow)
     }
 
     /// Connects to the host whose key is known, and remembers a key that the user has named.
@@ -90,8 +90,10 @@ impl Keys {
             return Err(Failure::Run("no host to connect to".to_owned()));
         };
         let connected = match wait {
-            Some(wait) => connect_waiting(addresses, options, &self.own, called.key, wait.into()).await,
-            None => connect_any(addresses, options, &self.own, called.key).await,
+            Some(wait) => {
+                connect_waiting(addresses, &options.common, &self.own, called.key, wait.into()).await
+            }
+            None => connect_any(addresses, &options.common, &self.own, called.key).await,
         };
         connected.map_err(|(address, error)| called.failure(address, &error))
     }

@@ -22,8 +22,11 @@ pub(crate) enum Privacy {
     Keys(Box<Keys>),
 }
 
-/// The failure of a private session with an option that only DCCP has.
-pub(crate) fn only_dccp(option: &str) -> Failure {
+/// The failure of a private session with an option that only DCCP has, by its name in [`Dccp`].
+///
+/// [`Dccp`]: tfrc_net::options::Dccp
+pub(crate) fn only_dccp(name: &str) -> Failure {
+    let option = format!("--{}", name.replace('_', "-"));
     Failure::usage(
         format!("{option} belongs to DCCP, and --quic sends by QUIC"),
         format!("leave out {option}, or --quic"),
