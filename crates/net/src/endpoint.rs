@@ -336,8 +336,8 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// Asks the driver to end after it has sent what is due now.
-    pub(crate) fn stop(&self) {
+    /// Ends the endpoint without a wait, as [`Endpoint::shut_down`] does with one.
+    pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.wake.notify_one();
     }

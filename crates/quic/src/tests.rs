@@ -27,6 +27,8 @@ use crate::{Connection, Endpoint, Key, settings};
 
 /// Any port of this host.
 const HERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
+/// The longest attempt, as sessions have it.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 fn key() -> Key {
     Key::temporary().expect("random numbers")
@@ -284,7 +286,7 @@ async fn strangers_who_hold_handshakes_shut_nobody_out() {
             tokio::time::sleep(Duration::from_millis(1).into()).await;
         }
         let options = Common { accept: Listen::Refuse, ..Common::default() };
-        let connected = crate::connect_any(&[to], &options, &key(), there.fingerprint()).await;
+        let connected = crate::connect(to, &options, &key(), &[there.fingerprint()], PATIENCE).await;
         assert!(connected.is_ok(), "{:?}", connected.err());
         assert!(listening.kept().0 > MOST_OF_SOURCE / 2, "the strangers are still there");
     }
@@ -297,7 +299,7 @@ async fn a_handshake_that_loses_its_place_is_begun_again() {
     let options = Common { accept: Listen::Many(1), ..Common::default() };
     let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
     let options = Common { accept: Listen::Refuse, ..Common::default() };
-    let (at, own) = ([listening.local_addr()], key());
+    let (at, own, peers) = (listening.local_addr(), key(), [there.fingerprint()]);
     let displacing = async {
         // Before the handshake has begun, in its first steps, and later.
         for steps in 0..6 {
@@ -311,7 +313,7 @@ async fn a_handshake_that_loses_its_place_is_begun_again() {
         }
         std::future::pending::<()>().await;
     };
-    let connecting = crate::connect_any(&at, &options, &own, there.fingerprint());
+    let connecting = crate::connect(at, &options, &own, &peers, PATIENCE);
     let connected = tokio::select! {
         connected = connecting => connected,
         () = displacing => unreachable!("it waits"),
@@ -327,7 +329,7 @@ async fn connections_that_have_ended_are_forgotten() {
     let options = Common { accept: Listen::Refuse, ..Common::default() };
     for _ in 0..5 {
         let connected =
-            crate::connect_any(&[listening.local_addr()], &options, &key(), there.fingerprint()).await;
+            crate::connect(listening.local_addr(), &options, &key(), &[there.fingerprint()], PATIENCE).await;
         let (_calling, sender) = connected.expect("a place");
         let receiver = listening.accept().await.expect("open");
         let receiving = async {

@@ -1,9 +1,10 @@
 //! Two ends and their options.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tfrc_net::options::{Common, DataFrom, Listen};
-use tfrc_quic::{Connection, Endpoint, Fingerprint, Key, connect_any};
+use tfrc_quic::{ConnectError, Connection, Endpoint, Fingerprint, Key};
 
 pub(crate) const LOOPBACK: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -33,6 +34,16 @@ pub(crate) fn listen(options: &Common, key: &Key, allow: &[Fingerprint]) -> Endp
     Endpoint::bind(SocketAddr::from(LOOPBACK), options, key, allow).expect("a port")
 }
 
+/// Connects to the owner of the key `peer`, with the patience of a session.
+pub(crate) async fn connect(
+    at: SocketAddr,
+    options: &Common,
+    key: &Key,
+    peer: Fingerprint,
+) -> Result<(Endpoint, Connection), ConnectError> {
+    tfrc_quic::connect(at, options, key, &[peer], Duration::from_secs(30)).await
+}
+
 /// A sender and a receiver that are connected, with their endpoints.
 pub(crate) struct Pair {
     pub(crate) sender: Connection,
@@ -48,9 +59,9 @@ impl Pair {
     pub(crate) async fn with(receiver: &Common, sender: &Common) -> Self {
         let there = key();
         let listening = listen(receiver, &there, &[]);
-        let at = [listening.local_addr()];
+        let at = listening.local_addr();
         let (calling, sender) =
-            connect_any(&at, sender, &key(), there.fingerprint()).await.expect("the key is right");
+            connect(at, sender, &key(), there.fingerprint()).await.expect("the key is right");
         let receiver = listening.accept().await.expect("open");
         Self { sender, receiver, _endpoints: [calling, listening] }
     }

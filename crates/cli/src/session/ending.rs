@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use tfrc_net::{Cause, Closed, ClosedBy, ConnectError};
+use tfrc_net::ConnectError;
 use tfrc_report::record::{Outcome, Summary};
+use tfrc_session::{Cause, Closed, ClosedBy, RefusalReason};
 use tfrc_units::Duration;
 
 use crate::Failure;
@@ -128,6 +129,24 @@ pub(crate) fn why_not_connected(error: &ConnectError) -> String {
         ConnectError::Refused(closed) => why(closed),
         other => other.to_string(),
     }
+}
+
+/// The sentence for a peer that was refused.
+pub(crate) fn why_refused(reason: RefusalReason) -> String {
+    let why = match reason {
+        RefusalReason::Address => "its address is not in --allow",
+        RefusalReason::Busy => {
+            "as many connections as are served at once are open, or as many of this address"
+        }
+        RefusalReason::Closed => "no connections are taken now, or not on this DCCP port",
+        RefusalReason::Cookie => "its cookie is not of this receiver, or too old",
+        #[cfg(feature = "quic")]
+        RefusalReason::Key(key) => return format!("its key {key} is not in --allow-key"),
+        RefusalReason::Service => "it asks for another service code",
+        RefusalReason::Stray => "its packets fit no connection",
+        _ => "it was not let in",
+    };
+    why.to_owned()
 }
 
 /// The sentence for a Reset of the peer, by its code (RFC 4340 §5.6, RFC 6773 §3.8), with the

@@ -4,9 +4,8 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use tfrc_net::Options;
-use tfrc_net::options::{Common, DataFrom, Dccp, Listen};
 use tfrc_report::record::Outcome;
+use tfrc_session::{Common, DataFrom, Dccp, Listen, Options};
 use tfrc_units::Duration;
 
 use super::naming::Pattern;
@@ -14,7 +13,7 @@ use super::program::CommandLine;
 use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, Part, UdpOut, comes_back, files, listen, only_dccp};
+use crate::session::{Existing, OutputPlan, Part, Privacy, UdpOut, comes_back, files, listen, only_dccp};
 use crate::{Failure, limits, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -187,7 +186,7 @@ impl ServeOptions {
     }
 
     /// The options of the endpoint.
-    pub(super) fn endpoint(&self, args: &RecvArgs) -> Options {
+    pub(super) fn endpoint(&self, args: &RecvArgs, privacy: &Privacy) -> Options {
         let usual = Common::default();
         let common = Common {
             greeting: Part::Receives.word().to_owned(),
@@ -213,7 +212,8 @@ impl ServeOptions {
             silence: Some(args.silence),
             ..usual
         };
-        Options { common, dccp: Dccp { service: args.service, ..Dccp::default() } }
+        let dccp = Dccp { service: args.service, ..Dccp::default() };
+        Options { common, carrier: privacy.carrier(dccp) }
     }
 
     /// Refuses to send what is received back to where it comes in.

@@ -98,7 +98,7 @@ async fn send(
     }
     let mut source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
-    let options = prepare::options(args, cap);
+    let options = prepare::options(args, cap, &privacy);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
     let mut patience = interrupt.clone();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tfrc_net::{Options, Recordings};
+use tfrc_session::{Options, Recordings};
 
 use super::trial::{self, Trial};
 use crate::Failure;
@@ -76,7 +76,7 @@ impl Connecting<'_> {
             let callee = Callee { name, addresses, wait: args.wait };
             return connect(callee, Part::Sends, options, recordings, privacy, reporter).await;
         }
-        let endpoint = listen::listen(addresses, options, privacy, reporter, interrupt).await?;
+        let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
         reporter.note(&format!("listening on {}", endpoint.local_addr()));
         privacy.introduce(endpoint.local_addr(), "tfrc recv --from", " -o FILE", reporter);
         let accepted = match args.wait {

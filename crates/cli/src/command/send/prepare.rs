@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::{Common, DataFrom, Dccp, Listen, Promise};
-use tfrc_net::{Boundaries, Options, Recordings};
+use tfrc_net::options::Promise;
+use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordings};
 use tfrc_units::Rate;
 
 use crate::Failure;
@@ -14,7 +14,8 @@ use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
 use crate::reporter::Reporter;
 use crate::session::{
-    Access, DatagramSource, Existing, Pace, Part, UdpSource, blocking, comes_back, files, listen, only_dccp,
+    Access, DatagramSource, Existing, Pace, Part, Privacy, UdpSource, blocking, comes_back, files, listen,
+    only_dccp,
 };
 
 /// The cap of a session with another host, unless the user says otherwise.
@@ -95,7 +96,7 @@ pub(super) fn cap(
 }
 
 /// The options of the endpoint.
-pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
+pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>, privacy: &Privacy) -> Options {
     let common = Common {
         greeting: Part::Sends.word().to_owned(),
         // Datagrams of another program go as they are.
@@ -112,7 +113,7 @@ pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
         no_feedback_floor: args.no_feedback_floor,
         ..Common::default()
     };
-    Options { common, dccp: dccp(args) }
+    Options { common, carrier: privacy.carrier(dccp(args)) }
 }
 
 /// The options that DCCP alone has.

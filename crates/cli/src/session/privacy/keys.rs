@@ -3,11 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 
-use tfrc_net::{BindError, Options};
-use tfrc_quic::{
-    ConnectError, Connection, Endpoint, Fingerprint, Key, KeyError, KnownHost, KnownHosts, Remembered,
-    connect_any, connect_waiting,
-};
+use tfrc_quic::{KeyError, KnownHost, KnownHosts, Remembered};
+use tfrc_session::{AttemptError, ConnectError, Fingerprint, Key, Quic};
 
 use super::Does;
 use crate::Failure;
@@ -67,35 +64,16 @@ impl Keys {
         Ok(Self { own: loaded.key, allow, called })
     }
 
-    /// Opens a port to listen on.
-    ///
-    /// # Errors
-    /// [`BindError`].
-    pub(crate) fn bind(&self, address: SocketAddr, options: &Options) -> Result<Endpoint, BindError> {
-        Endpoint::bind(address, &options.common, &self.own, &self.allow)
+    /// The keys for a session: the host's that is called, or those that are let in.
+    pub(super) fn carrier(&self) -> Quic {
+        let peers = self.called.as_ref().map_or_else(|| self.allow.clone(), |called| vec![called.key]);
+        Quic { key: self.own.clone(), peers }
     }
 
-    /// Connects to the host whose key is known, and remembers a key that the user has named.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] if the key there is another, or this end's is not let in;
-    /// [`Failure::Run`] if there is no connection.
-    pub(crate) async fn connect(
-        &self,
-        addresses: &[SocketAddr],
-        options: &Options,
-        wait: Option<tfrc_units::Duration>,
-    ) -> Result<(Endpoint, Connection), Failure> {
-        let Some(called) = &self.called else {
-            return Err(Failure::Run("no host to connect to".to_owned()));
-        };
-        let connected = match wait {
-            Some(wait) => {
-                connect_waiting(addresses, &options.common, &self.own, called.key, wait.into()).await
-            }
-            None => connect_any(addresses, &options.common, &self.own, called.key).await,
-        };
-        connected.map_err(|(address, error)| called.failure(address, &error))
+    /// The failure of a session because the key there is another, or this end's is not let in.
+    pub(super) fn refused(&self, error: &ConnectError) -> Option<Failure> {
+        let (Some(called), ConnectError::Failed(attempts)) = (&self.called, error) else { return None };
+        attempts.iter().find_map(|(_, error)| called.refused(error))
     }
 
     /// Keeps the key of the host that was called, if the user has named it.
@@ -128,10 +106,11 @@ impl Keys {
 }
 
 impl Called {
-    fn failure(&self, address: Option<SocketAddr>, error: &ConnectError) -> Failure {
+    fn refused(&self, error: &AttemptError) -> Option<Failure> {
+        let AttemptError::Quic(error) = error else { return None };
         let host = &self.host;
-        match error {
-            ConnectError::OtherKey(seen) => {
+        Some(match error {
+            tfrc_quic::ConnectError::OtherKey(seen) => {
                 let expected = match self.line {
                     Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
                     None => "that of --peer-key".to_owned(),
@@ -146,15 +125,12 @@ impl Called {
                      with --peer-key",
                 )
             }
-            ConnectError::NotAllowed(own) => Failure::usage(
+            tfrc_quic::ConnectError::NotAllowed(own) => Failure::usage(
                 format!("{host} does not let this end in: its key is {own}"),
                 format!("have `--allow-key {own}` added there, if you are meant"),
             ),
-            error => {
-                let at = address.map_or_else(|| host.clone(), shown);
-                Failure::Run(format!("cannot connect to {at}: {error}"))
-            }
-        }
+            _ => return None,
+        })
     }
 }
 
