@@ -5,7 +5,10 @@
 //! the carrier and can set nothing that the carrier lacks, [`connect_any`] finds the peer among
 //! several addresses, and an [`Endpoint`] has the same methods over either.
 //!
-//! It has no bytes of its own: what goes over the network is in the two crates below.
+//! Around it stand the ways of the data: a [`DatagramSource`] cuts a file, a pipe or a port's
+//! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it. [`Part`],
+//! [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`. What goes over the
+//! network apart from these is in the two crates below.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is a host: it reads clocks")]
 
@@ -13,16 +16,29 @@ mod attempts;
 mod connection;
 mod either;
 mod endpoint;
+mod inbox;
 mod options;
+mod part;
+#[cfg(target_os = "linux")]
+mod pipe;
 mod refusal;
+mod source;
+mod tally;
+mod udp_in;
+mod udp_out;
+mod writer;
 
 pub use attempts::{AttemptError, ConnectError, connect_any, connect_waiting};
 pub use connection::Connection;
 pub use endpoint::Endpoint;
+pub use inbox::Inbox;
 #[cfg(feature = "quic")]
 pub use options::Quic;
 pub use options::{Carrier, Options};
+pub use part::{ClosingWord, Part};
 pub use refusal::{Refusal, RefusalReason};
+pub use source::{DatagramSource, Pace};
+pub use tally::{Tally, Trouble};
 pub use tfrc_net::options::{Common, DataFrom, Dccp, Listen};
 pub use tfrc_net::{
     BindError, Boundaries, Cause, Closed, ClosedBy, EndpointStats, LatePolicy, Received, Recordings,
@@ -30,3 +46,6 @@ pub use tfrc_net::{
 };
 #[cfg(feature = "quic")]
 pub use tfrc_quic::{Fingerprint, Key};
+pub use udp_in::{UdpInCounts, UdpSource, comes_back, dropped_by_system};
+pub use udp_out::{UdpOut, UdpOutCounts};
+pub use writer::{DatagramWriter, Handle, Written};

@@ -7,7 +7,7 @@ use tfrc_session::{
     AttemptError, BindError, ConnectError, Options, Recordings, connect_any, connect_waiting,
 };
 
-use super::{Connection, Endpoint, Part, Privacy, shown, why_not_connected};
+use super::{Connection, Endpoint, Part, Privacy, clash, shown, why_not_connected};
 use crate::Failure;
 use crate::args::values::Target;
 use crate::reporter::Reporter;
@@ -92,7 +92,7 @@ pub(crate) async fn connect(
         }
     };
     if let Ok((_, connection)) = &connected
-        && let Some(why) = part.clash(connection)
+        && let Some(why) = clash(part, connection)
     {
         // The peer finds out with this Close.
         connection.close_now().await;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tfrc_net::ConnectError;
 use tfrc_report::record::{Outcome, Summary};
-use tfrc_session::{Cause, Closed, ClosedBy, RefusalReason};
+use tfrc_session::{Cause, Closed, ClosedBy, Connection, Part, RefusalReason, Trouble};
 use tfrc_units::Duration;
 
 use crate::Failure;
@@ -120,6 +120,29 @@ pub(crate) fn why(closed: &Closed) -> String {
         }
         Cause::Silence(lasted) => format!("the peer was silent for {}", seconds(lasted)),
         _ => "the connection broke off".to_owned(),
+    }
+}
+
+/// The sentence for a peer that has the same part as this end.
+pub(crate) fn clash(part: Part, connection: &Connection) -> Option<&'static str> {
+    part.clashes(connection).then_some(match part {
+        Part::Receives => "the peer receives, too: one end has to send, with tfrc send",
+        Part::Sends => "the peer sends, too: one end has to receive, with tfrc recv",
+    })
+}
+
+/// The sentence that a sender prints about the trouble of its receiver.
+pub(crate) const fn at_receiver(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::DiskFull => "the receiver's disk is full",
+        Trouble::Idle => "the receiver ended the session because no data came for its --idle-timeout",
+        Trouble::Holes => "the receiver takes a file with holes",
+        Trouble::Interrupted => "the receiver was interrupted",
+        Trouble::NotWhole => "the receiver's file is not whole",
+        Trouble::Other => "the receiver ended the session for a reason that this version does not know",
+        Trouble::ReaderClosed => "the program that reads the receiver's output has closed it",
+        Trouble::Unfinished => "the receiver heard that not all was sent",
+        Trouble::WriteFailed => "the receiver cannot write its output",
     }
 }
 

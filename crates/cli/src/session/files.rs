@@ -168,16 +168,6 @@ pub(crate) fn create(path: &Path, existing: Existing, access: Access) -> Result<
     })
 }
 
-/// The path that opens a pipe or FIFO anew, with flags of its own; `None` for anything else.
-#[cfg(target_os = "linux")]
-pub(crate) fn pipe_path(file: &impl std::os::fd::AsFd) -> Option<PathBuf> {
-    use std::os::fd::AsRawFd;
-    let descriptor = file.as_fd();
-    let status = rustix::fs::fstat(descriptor).ok()?;
-    let is_pipe = rustix::fs::FileType::from_raw_mode(status.st_mode) == rustix::fs::FileType::Fifo;
-    is_pipe.then(|| PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,8 +10,8 @@ use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use crate::session::{
-    Callee, Connection, DatagramSource, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, connect,
-    listen, resolve, shown,
+    Callee, Connection, DatagramSource, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, clash,
+    connect, listen, resolve, shown,
 };
 
 /// The longest wait for a peer that is not wanted.
@@ -105,7 +105,7 @@ async fn taker(
             return Err(Failure::Run("the network of this end has failed".to_owned()));
         };
         let peer = connection.remote_addr().map_or_else(String::new, shown);
-        if let Some(why) = Part::Sends.clash(&connection) {
+        if let Some(why) = clash(Part::Sends, &connection) {
             // It closes, or is closed.
             let _ = tokio::time::timeout(FAREWELL, connection.close()).await;
             drop(connection);

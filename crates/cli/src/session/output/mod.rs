@@ -11,8 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use place::on_disk;
+use tfrc_session::{Handle, UdpOut};
 
-use super::UdpOut;
 use super::ending::counted;
 use super::files::{self, Existing};
 use crate::Failure;
@@ -59,15 +59,6 @@ pub(crate) enum Output {
     /// Bytes go to `FILE.part`.
     Part(Part),
     /// Datagrams go to a UDP address.
-    Udp(UdpOut),
-}
-
-/// An output as the thread that writes has it.
-#[derive(Debug)]
-pub(crate) enum Handle {
-    /// Datagrams are written one behind another.
-    File(File),
-    /// Datagrams stay datagrams.
     Udp(UdpOut),
 }
 
