@@ -75,12 +75,6 @@ impl ConnectError {
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Absent | Self::Busy | Self::NoAnswer | Self::System(_))
     }
-
-    /// True if a key is not the one that the other end expects.
-    #[must_use]
-    pub const fn is_of_keys(&self) -> bool {
-        matches!(self, Self::NotAllowed(_) | Self::OtherKey(_))
-    }
 }
 
 /// Connects to the peer at this address, which has to own one of the keys `peers`. Begins handshakes

@@ -70,6 +70,26 @@ pub enum AttemptError {
 }
 
 impl AttemptError {
+    /// The key at that address, if it is not the expected one.
+    #[cfg(feature = "quic")]
+    #[must_use]
+    pub const fn other_key(&self) -> Option<crate::Fingerprint> {
+        match self {
+            Self::Quic(tfrc_quic::ConnectError::OtherKey(seen)) => Some(*seen),
+            _ => None,
+        }
+    }
+
+    /// The key of this end, if the peer does not let it in.
+    #[cfg(feature = "quic")]
+    #[must_use]
+    pub const fn refused_key(&self) -> Option<crate::Fingerprint> {
+        match self {
+            Self::Quic(tfrc_quic::ConnectError::NotAllowed(own)) => Some(*own),
+            _ => None,
+        }
+    }
+
     /// True for a failure that a peer that is started later, or becomes free, ends.
     fn may_pass(&self) -> bool {
         match self {
@@ -85,11 +105,11 @@ impl AttemptError {
     }
 
     /// True for a failure that ends all attempts: a key is not the right one.
-    fn is_final(&self) -> bool {
+    const fn is_final(&self) -> bool {
         match self {
             Self::Bind(_) | Self::Dccp(_) => false,
             #[cfg(feature = "quic")]
-            Self::Quic(error) => error.is_of_keys(),
+            Self::Quic(_) => self.other_key().is_some() || self.refused_key().is_some(),
         }
     }
 }

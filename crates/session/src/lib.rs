@@ -17,6 +17,8 @@ mod connection;
 mod either;
 mod endpoint;
 mod inbox;
+#[cfg(feature = "quic")]
+mod known_hosts;
 mod options;
 mod part;
 #[cfg(target_os = "linux")]
@@ -33,6 +35,8 @@ pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use inbox::Inbox;
 #[cfg(feature = "quic")]
+pub use known_hosts::{KnownHost, KnownHosts, KnownHostsError, Remembered, settings_folder};
+#[cfg(feature = "quic")]
 pub use options::Quic;
 pub use options::{Carrier, Options};
 pub use part::{ClosingWord, Part};
@@ -45,7 +49,7 @@ pub use tfrc_net::{
     SendError, Status,
 };
 #[cfg(feature = "quic")]
-pub use tfrc_quic::{Fingerprint, Key};
+pub use tfrc_quic::{Fingerprint, FingerprintError, Key, KeyError, Loaded};
 pub use udp_in::{UdpInCounts, UdpSource, comes_back, dropped_by_system};
 pub use udp_out::{UdpOut, UdpOutCounts};
 pub use writer::{DatagramWriter, Handle, Written};

@@ -2,3 +2,5 @@
 
 mod attempts;
 mod carriers;
+#[cfg(feature = "quic")]
+mod known_hosts;

@@ -3,8 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 
-use tfrc_quic::{KeyError, KnownHost, KnownHosts, Remembered};
-use tfrc_session::{AttemptError, ConnectError, Fingerprint, Key, Quic};
+use tfrc_session::{
+    AttemptError, ConnectError, Fingerprint, FingerprintError, Key, KeyError, KnownHost, KnownHosts,
+    KnownHostsError, Quic, Remembered, settings_folder,
+};
 
 use super::Does;
 use crate::Failure;
@@ -107,30 +109,27 @@ impl Keys {
 
 impl Called {
     fn refused(&self, error: &AttemptError) -> Option<Failure> {
-        let AttemptError::Quic(error) = error else { return None };
         let host = &self.host;
-        Some(match error {
-            tfrc_quic::ConnectError::OtherKey(seen) => {
-                let expected = match self.line {
-                    Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
-                    None => "that of --peer-key".to_owned(),
-                };
-                Failure::usage(
-                    format!(
-                        "the key of {host} is {seen}, not {} ({expected}): the host has another key now, or \
-                         somebody else answers",
-                        self.key
-                    ),
-                    "compare it with the fingerprint that tfrc prints there; if that is the one, name it once \
-                     with --peer-key",
-                )
-            }
-            tfrc_quic::ConnectError::NotAllowed(own) => Failure::usage(
-                format!("{host} does not let this end in: its key is {own}"),
-                format!("have `--allow-key {own}` added there, if you are meant"),
-            ),
-            _ => return None,
-        })
+        if let Some(seen) = error.other_key() {
+            let expected = match self.line {
+                Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
+                None => "that of --peer-key".to_owned(),
+            };
+            return Some(Failure::usage(
+                format!(
+                    "the key of {host} is {seen}, not {} ({expected}): the host has another key now, or \
+                     somebody else answers",
+                    self.key
+                ),
+                "compare it with the fingerprint that tfrc prints there; if that is the one, name it once \
+                 with --peer-key",
+            ));
+        }
+        let own = error.refused_key()?;
+        Some(Failure::usage(
+            format!("{host} does not let this end in: its key is {own}"),
+            format!("have `--allow-key {own}` added there, if you are meant"),
+        ))
     }
 }
 
@@ -138,7 +137,7 @@ impl Called {
 fn called(args: &PrivateArgs, host: &str) -> Result<Called, Failure> {
     let hosts = KnownHosts::at(folder()?.join("known_hosts"));
     let named = args.peer_key.as_ref().map(|key| fingerprint("--peer-key", key)).transpose()?;
-    let wrong = |error: tfrc_quic::KnownHostsError| {
+    let wrong = |error: KnownHostsError| {
         Failure::usage(error.to_string(), "mend the line, or delete it; --peer-key adds hosts")
     };
     if let Some(key) = named {
@@ -154,7 +153,7 @@ fn called(args: &PrivateArgs, host: &str) -> Result<Called, Failure> {
 }
 
 fn fingerprint(option: &str, written: &str) -> Result<Fingerprint, Failure> {
-    written.parse().map_err(|error: tfrc_quic::FingerprintError| {
+    written.parse().map_err(|error: FingerprintError| {
         Failure::usage(format!("{option} {written}: not a fingerprint"), error.to_string())
     })
 }
@@ -172,11 +171,9 @@ fn unusable(error: &KeyError) -> Failure {
     }
 }
 
-/// The folder of this program among the user's settings (XDG Base Directory Specification).
+/// The folder of this program among the user's settings.
 fn folder() -> Result<PathBuf, Failure> {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
-    base.map(|base| base.join("tfrc")).ok_or_else(|| {
+    settings_folder().ok_or_else(|| {
         Failure::usage("no folder for keys: neither HOME nor XDG_CONFIG_HOME is set", "set one of them")
     })
 }
