@@ -6,7 +6,7 @@
 //! several addresses, and an [`Endpoint`] has the same methods over either.
 //!
 //! Around it stand the ways of the data: a [`DatagramSource`] cuts a file, a pipe or a port's
-//! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it. [`Part`],
+//! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it to an [`Output`]. [`Part`],
 //! [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`. What goes over the
 //! network apart from these is in the two crates below.
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ mod inbox;
 #[cfg(feature = "quic")]
 mod known_hosts;
 mod options;
+mod output;
 mod part;
 #[cfg(target_os = "linux")]
 mod pipe;
@@ -39,6 +40,7 @@ pub use known_hosts::{KnownHost, KnownHosts, KnownHostsError, Remembered, settin
 #[cfg(feature = "quic")]
 pub use options::Quic;
 pub use options::{Carrier, Options};
+pub use output::{Existing, Identity, Output, OutputError, OutputPlan, PartNames, on_disk};
 pub use part::{ClosingWord, Part};
 pub use refusal::{Refusal, RefusalReason};
 pub use source::{DatagramSource, Pace};

@@ -7,7 +7,6 @@ mod ending;
 pub(crate) mod files;
 pub(crate) mod listen;
 mod log_limit;
-mod output;
 mod privacy;
 mod sampler;
 mod tally;
@@ -17,15 +16,15 @@ pub(crate) use encoded::Encoded;
 pub(crate) use ending::{
     Ending, at_receiver, clash, count, counted, is_proper, not_whole, why, why_not_connected, why_refused,
 };
-pub(crate) use files::{Access, Existing};
+pub(crate) use files::{Access, close_standard_output, held};
 pub(crate) use log_limit::{LogLimit, LogRate};
-pub(crate) use output::{Output, OutputPlan, close_standard_output, on_disk};
 pub(crate) use privacy::{Does, Privacy, only_dccp};
 pub(crate) use sampler::Sampler;
 pub(crate) use tally::{as_f64, complete};
 pub(crate) use tfrc_session::{
-    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Inbox, Pace, Part, Tally, Trouble,
-    UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system,
+    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, Inbox, Output, OutputPlan,
+    Pace, Part, Tally, Trouble, UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back,
+    dropped_by_system, on_disk,
 };
 
 use std::future::Future;

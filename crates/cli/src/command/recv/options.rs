@@ -311,7 +311,9 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
             }
             Ok(Destination::Files { name, existing })
         }
-        output => OutputPlan::new(output.as_ref(), existing).map(Destination::One),
+        Some(FileOrStream::File(path)) => Ok(Destination::One(OutputPlan::new(path, existing)?)),
+        Some(FileOrStream::Standard) => Ok(Destination::One(OutputPlan::Standard)),
+        None => Ok(Destination::One(OutputPlan::Nowhere)),
     }
 }
 

@@ -230,7 +230,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let held = match place {
         Some(place) => Some(format!("{place} holds {}", counted(tally.bytes, "byte"))),
         None if ending.outcome == Outcome::Complete => None,
-        None => sink.output.holds(tally.bytes),
+        None => session::held(&sink.output, tally.bytes),
     };
     ending = ending.with(held).with(absence);
     if let Some(fault) = sink.program_ended(interrupt.wished()).await {
