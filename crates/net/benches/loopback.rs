@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use tfrc_net::io::Offload;
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Dccp, Listen};
 use tfrc_net::{Endpoint, Options, Recordings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -139,7 +139,7 @@ fn ours(bytes: usize, time: Duration, offload: Offload) -> Result<Cost> {
     let (tell, address) = mpsc::channel();
     let reading = named("ours-rx", move || -> Result<(u64, f64)> {
         runtime()?.block_on(async {
-            let options = Options { accept: Listen::One, ..Options::default() };
+            let options = Options::from(Common { accept: Listen::One, ..Common::default() });
             let endpoint = Endpoint::bind(SocketAddr::from((ANY, 0)), &options)?;
             tell.send(endpoint.local_addr())?;
             let connection = endpoint.accept().await.ok_or("nobody came")?;
@@ -161,7 +161,10 @@ fn ours(bytes: usize, time: Duration, offload: Offload) -> Result<Cost> {
     let to = address.recv()?;
     let sending = named("ours-tx", move || -> Result<(u64, f64, f64, f64)> {
         runtime()?.block_on(async {
-            let options = Options { segment_bytes: bytes as u32, offload, ..Options::default() };
+            let options = Options {
+                common: Common { segment_bytes: bytes as u32, ..Common::default() },
+                dccp: Dccp { offload, ..Dccp::default() },
+            };
             let endpoint = Endpoint::towards(to, &options, Recordings::default())?;
             let connection = endpoint.connect(to).await?;
             let mut begin = Instant::now();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Dccp, Listen};
 use tfrc_net::{Connection, Endpoint, LatePolicy, Options, Variant};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -33,8 +33,11 @@ fn main() -> Result<()> {
 async fn run(connections: u64, seconds: u64) -> Result<()> {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let accept = Listen::Many(usize::try_from(connections)?);
-    let receiver = Endpoint::bind(any, &Options { accept, ..Options::default() })?;
-    let options = Options { variant: Variant::TfrcSp, segment_bytes: BYTES as u32, ..Options::default() };
+    let receiver = Endpoint::bind(any, &Options::from(Common { accept, ..Common::default() }))?;
+    let options = Options {
+        common: Common { segment_bytes: BYTES as u32, ..Common::default() },
+        dccp: Dccp { variant: Variant::TfrcSp, ..Dccp::default() },
+    };
     let sender = Arc::new(Endpoint::bind(any, &options)?);
     let to = receiver.local_addr();
     let counts: Arc<Vec<AtomicU64>> = Arc::new((0..connections).map(|_| AtomicU64::new(0)).collect());

@@ -17,7 +17,7 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Listen};
 use tfrc_net::{Endpoint, Options, Recordings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -116,7 +116,7 @@ fn ours(seconds: u64) -> Result<(Vec<f64>, f64)> {
     let (tell, address) = mpsc::channel();
     let reading = thread::spawn(move || -> Result<Vec<f64>> {
         runtime()?.block_on(async {
-            let options = Options { accept: Listen::One, ..Options::default() };
+            let options = Options::from(Common { accept: Listen::One, ..Common::default() });
             let endpoint = Endpoint::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &options)?;
             tell.send(endpoint.local_addr())?;
             let connection = endpoint.accept().await.ok_or("nobody came")?;
@@ -133,7 +133,7 @@ fn ours(seconds: u64) -> Result<(Vec<f64>, f64)> {
     let cpu = thread::spawn(move || -> Result<f64> {
         runtime()?.block_on(async {
             let cap_bps = Some(1000.0 * 8.0 * BYTES as f64);
-            let options = Options { segment_bytes: BYTES as u32, cap_bps, ..Options::default() };
+            let options = Options::from(Common { segment_bytes: BYTES as u32, cap_bps, ..Common::default() });
             let endpoint = Endpoint::towards(to, &options, Recordings::default())?;
             let connection = endpoint.connect(to).await?;
             let (begin, before) = (Instant::now(), now(ClockId::ThreadCPUTime));

@@ -15,6 +15,7 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use tfrc::guard::{Advice, SizeAdvice, SizeAdviceSettings};
+use tfrc_net::options::{Common, Dccp};
 use tfrc_net::{Endpoint, LatePolicy, Options, Variant};
 use tfrc_units::{Duration, Rate};
 
@@ -100,7 +101,10 @@ async fn run(to: SocketAddr, name: &str, modes: &[Mode], seconds: f64) -> Result
     let mut advice = SizeAdvice::new(SizeAdviceSettings::new(FRAMES_PER_SECOND, 0), &costs)
         .map_err(|error| error.to_string())?;
     let best = *modes.last().ok_or("a codec has frames")?;
-    let options = Options { variant: Variant::TfrcSp, segment_bytes: best.packet(), ..Options::default() };
+    let options = Options {
+        common: Common { segment_bytes: best.packet(), ..Common::default() },
+        dccp: Dccp { variant: Variant::TfrcSp, ..Dccp::default() },
+    };
     let here: SocketAddr = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }.parse()?;
     let endpoint = Endpoint::bind(here, &options)?;
     let connection = endpoint.connect(to).await?;

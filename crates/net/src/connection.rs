@@ -108,7 +108,7 @@ impl Connection {
         self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
     }
 
-    /// Replaces the limit on the sending rate, first [`Options::cap_bps`](crate::Options::cap_bps),
+    /// Replaces the limit on the sending rate, first [`Common::cap_bps`](crate::options::Common::cap_bps),
     /// for datagrams sent from now on.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Connection {
         outcome
     }
 
-    /// The text of the peer's application ([`Options::greeting`](crate::Options::greeting)), safe
+    /// The text of the peer's application ([`Common::greeting`](crate::options::Common::greeting)), safe
     /// to show; `None` if it has none.
     #[must_use]
     pub fn peer_greeting(&self) -> Option<String> {
@@ -378,7 +378,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`ConnectError::Refused`] if there was no place.
-    pub(crate) async fn confirmed(&self) -> Result<(), ConnectError> {
+    pub async fn confirmed(&self) -> Result<(), ConnectError> {
         let mut tick = tokio::time::interval(CONFIRMATION_LOOK);
         loop {
             {

@@ -179,15 +179,17 @@ impl Endpoint {
             .map_err(|error| system("random numbers")(io::Error::other(error.to_string())))?;
         let mut socket =
             Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
-        socket.set_offload(options.offload);
+        socket.set_offload(options.dccp.offload);
         if let Some(peer) = peer {
             socket.connect(peer).map_err(|source| BindError::Address { address: peer, source })?;
         }
         let local = socket.local_addr().map_err(|source| BindError::Address { address, source })?;
-        socket.set_dscp(options.dscp).map_err(system("DSCP"))?;
+        socket.set_dscp(options.dccp.dscp).map_err(system("DSCP"))?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
-        let marks = if socket.reads_ecn() { options.marks } else { Marks::Unreadable };
-        let options = Options { marks, ..options.clone() };
+        let mut options = options.clone();
+        if !socket.reads_ecn() {
+            options.dccp.marks = Marks::Unreadable;
+        }
         let journal = match recordings.journal {
             None => None,
             Some(out) => {
@@ -196,7 +198,8 @@ impl Endpoint {
                 Some(Writer::new(out, &setup).map_err(system("journal"))?)
             }
         };
-        let capture = recordings.capture.map(|out| Capture::new(out, local, options.dscp, clock)).transpose();
+        let capture =
+            recordings.capture.map(|out| Capture::new(out, local, options.dccp.dscp, clock)).transpose();
         let machine = machine(&options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine)),
@@ -333,8 +336,8 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// Asks the driver to end after it has sent what is due now.
-    pub(crate) fn stop(&self) {
+    /// Ends the endpoint without a wait, as [`Endpoint::shut_down`] does with one.
+    pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.wake.notify_one();
     }

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is where clocks are read")]
 
-pub mod attempts;
 mod connection;
 mod driver;
 mod endpoint;

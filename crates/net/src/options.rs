@@ -1,6 +1,9 @@
 //! The options of an endpoint, and their conversion into the configuration of the protocol machine.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 use tfrc::Settings;
 use tfrc::config::{
     BurstCredit, ClockGrain, MinInterval, PacketSize, QueueDelay, RateCap, SegmentSize, TfrcSp,
@@ -19,15 +22,20 @@ use tfrc_units::{Dscp, Duration, Rate, saturating};
 use crate::io::Offload;
 use crate::{Friend, Profile, Revision, Variant};
 
-/// Options of an endpoint. A journal holds them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Options of an endpoint that speaks DCCP. A journal holds them, all in one table.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub struct Options {
-    /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
-    pub service: u32,
-    /// The rate control to ask for. An endpoint that accepts connections serves both and prefers
-    /// this one.
-    #[serde(default)]
-    pub variant: Variant,
+    /// Options that a session has over any carrier.
+    #[serde(flatten)]
+    pub common: Common,
+    /// Options that DCCP alone has.
+    #[serde(flatten)]
+    pub dccp: Dccp,
+}
+
+/// Options of an endpoint over any carrier, such as DCCP or QUIC.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Common {
     /// The specification that rate control follows: a sender's in rates and p, a receiver's in
     /// measuring.
     #[serde(default)]
@@ -44,16 +52,6 @@ pub struct Options {
     pub segment_bytes: u32,
     /// The application's own limit on the sending rate, in bits of data per second.
     pub cap_bps: Option<f64>,
-    /// A rate that the network has promised (gTFRC). It needs a `dscp` of Assured Forwarding or a
-    /// circuit breaker.
-    #[serde(default)]
-    pub guarantee: Option<Promise>,
-    /// The Differentiated Services codepoint of everything sent.
-    #[serde(default, with = "codepoint")]
-    pub dscp: Dscp,
-    /// Circuit breaker: stops sending on a path that looks broken or badly congested (RFC 8083).
-    #[serde(default)]
-    pub circuit_breaker: CircuitBreaker,
     /// The longest queueing delay that the flow may make, at least 1 ms: it sends less than X then.
     /// `None`: no bound, as in RFC 5348.
     #[serde(
@@ -81,16 +79,6 @@ pub struct Options {
         skip_serializing_if = "Option::is_none"
     )]
     pub no_feedback_floor: Option<Duration>,
-    /// The grain of the clock whose times the endpoint is driven with; `None`: measured.
-    #[serde(
-        default,
-        rename = "clock_grain_ns",
-        with = "nanoseconds",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub clock_grain: Option<Duration>,
-    /// The longest UDP payload sent, in bytes.
-    pub max_udp_payload: usize,
     /// Connections taken from peers.
     pub accept: Listen,
     /// The end that sends the data: its `variant` is the one asked for, and the other end may take
@@ -113,10 +101,6 @@ pub struct Options {
     /// limit. Clients behind one address translator share it.
     #[serde(default)]
     pub per_source: Option<u32>,
-    /// Detection of receivers that acknowledge what they have not received, by sequence numbers
-    /// left out at times (RFC 4342 §9).
-    #[serde(default)]
-    pub optimistic_acks: SkippedNumbers,
     /// Maximum number of datagrams that wait to be sent, per connection.
     pub send_queue: usize,
     /// Maximum number of received datagrams that wait to be read, per connection; further ones are
@@ -124,6 +108,41 @@ pub struct Options {
     /// until its handle is dropped, accepted or not and over or not. An application that neither
     /// accepts nor reads holds at most (connections × `receive_queue` × longest datagram) bytes.
     pub receive_queue: usize,
+}
+
+/// Options of an endpoint that DCCP alone has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dccp {
+    /// The DCCP service code (RFC 4340 §8.1.2); both ends must name the same.
+    pub service: u32,
+    /// The rate control to ask for. An endpoint that accepts connections serves both and prefers
+    /// this one.
+    #[serde(default)]
+    pub variant: Variant,
+    /// A rate that the network has promised (gTFRC). It needs a `dscp` of Assured Forwarding or a
+    /// circuit breaker.
+    #[serde(default)]
+    pub guarantee: Option<Promise>,
+    /// The Differentiated Services codepoint of everything sent.
+    #[serde(default, with = "codepoint")]
+    pub dscp: Dscp,
+    /// Circuit breaker: stops sending on a path that looks broken or badly congested (RFC 8083).
+    #[serde(default)]
+    pub circuit_breaker: CircuitBreaker,
+    /// The grain of the clock whose times the endpoint is driven with; `None`: measured.
+    #[serde(
+        default,
+        rename = "clock_grain_ns",
+        with = "nanoseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub clock_grain: Option<Duration>,
+    /// The longest UDP payload sent, in bytes.
+    pub max_udp_payload: usize,
+    /// Detection of receivers that acknowledge what they have not received, by sequence numbers
+    /// left out at times (RFC 4342 §9).
+    #[serde(default)]
+    pub optimistic_acks: SkippedNumbers,
     /// Segmentation offload: several datagrams in one system call.
     #[serde(default)]
     pub offload: Offload,
@@ -147,11 +166,6 @@ impl DataFrom {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     fn is_usual(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// True if an end that accepts such connections receives the data.
-    pub(crate) fn is_received(self, accept: Listen) -> bool {
-        (accept == Listen::Refuse) == (self == Self::Listener)
     }
 }
 
@@ -183,6 +197,54 @@ pub struct Unmarked;
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_plain(profile: &Profile) -> bool {
     *profile == Profile::default()
+}
+
+/// The names of the options in a journal, in the order in which they are written.
+const WRITTEN: [&str; 27] = [
+    "service",
+    "variant",
+    "revision",
+    "profile",
+    "friend",
+    "segment_bytes",
+    "cap_bps",
+    "guarantee",
+    "dscp",
+    "circuit_breaker",
+    "max_queue_delay_ns",
+    "greeting",
+    "boundaries",
+    "no_feedback_floor_ns",
+    "clock_grain_ns",
+    "max_udp_payload",
+    "accept",
+    "data_from",
+    "allow",
+    "first_data_within_ns",
+    "silence_ns",
+    "per_source",
+    "optimistic_acks",
+    "send_queue",
+    "receive_queue",
+    "offload",
+    "marks",
+];
+
+impl Serialize for Options {
+    /// One table in the order of [`WRITTEN`]: a journal that is read and written again is the same,
+    /// byte for byte.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = table(&self.common);
+        all.append(&mut table(&self.dccp));
+        let first: Vec<_> = WRITTEN.iter().filter_map(|name| all.remove_entry(*name)).collect();
+        serializer.collect_map(first.into_iter().chain(all))
+    }
+}
+
+/// Options by their names, each as its text in a journal.
+fn table(options: &impl Serialize) -> BTreeMap<String, Box<RawValue>> {
+    let written = serde_json::to_string(options);
+    written.and_then(|written| serde_json::from_str(&written)).unwrap_or_default()
 }
 
 /// A codepoint as its number.
@@ -282,37 +344,87 @@ const ACCEPT_CLOSE_WITHIN: Duration = Duration::from_secs(15);
 /// three packets in 30 ms (RFC 5622 §5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
-impl Default for Options {
+impl From<Common> for Options {
+    fn from(common: Common) -> Self {
+        Self { common, dccp: Dccp::default() }
+    }
+}
+
+impl Default for Common {
     fn default() -> Self {
         Self {
-            service: 0,
-            variant: Variant::Tfrc,
             revision: Revision::Rfc5348,
             profile: Profile::Balanced,
             friend: None,
             segment_bytes: 1316,
             cap_bps: None,
-            guarantee: None,
-            dscp: Dscp::DEFAULT,
-            circuit_breaker: CircuitBreaker::WithGuarantee,
             max_queue_delay: None,
             greeting: String::new(),
             boundaries: Boundaries::Kept,
             no_feedback_floor: None,
-            clock_grain: None,
-            max_udp_payload: 1472,
             accept: Listen::Refuse,
             data_from: DataFrom::Caller,
             allow: Vec::new(),
             first_data_within: None,
             silence: None,
             per_source: None,
-            optimistic_acks: SkippedNumbers::Never,
             send_queue: 64,
             receive_queue: 4096,
+        }
+    }
+}
+
+impl Default for Dccp {
+    fn default() -> Self {
+        Self {
+            service: 0,
+            variant: Variant::Tfrc,
+            guarantee: None,
+            dscp: Dscp::DEFAULT,
+            circuit_breaker: CircuitBreaker::WithGuarantee,
+            clock_grain: None,
+            max_udp_payload: 1472,
+            optimistic_acks: SkippedNumbers::Never,
             offload: Offload::default(),
             marks: Marks::default(),
         }
+    }
+}
+
+impl Common {
+    /// The settings of the rate control that these options choose, within the limits of a user's
+    /// program. What they leave open is as the revision has it.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let cap = |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps));
+        let mut settings = Settings {
+            segment: SegmentSize::Mean { initial: self.segment_bytes },
+            cap: self.cap_bps.map_or(RateCap::Unlimited, cap),
+            max_queue_delay: self.max_queue_delay.map_or(QueueDelay::Unlimited, QueueDelay::AtMost),
+            no_feedback_floor: self.no_feedback_floor.unwrap_or_default().max(NO_FEEDBACK_FLOOR),
+            ..Settings::for_revision(self.revision)
+        };
+        let choices = settings.algorithm.choices_mut();
+        self.profile.choose(choices);
+        choices.equation.friend = self.friend.unwrap_or(choices.equation.friend);
+        settings
+    }
+
+    /// True if this end sends the data.
+    #[must_use]
+    pub fn sends(&self) -> bool {
+        (self.accept == Listen::Refuse) == (self.data_from == DataFrom::Caller)
+    }
+}
+
+impl Dccp {
+    /// The names, as journals have them, of the options whose values are not the usual ones.
+    #[must_use]
+    pub fn chosen(&self) -> Vec<String> {
+        let usual = table(&Self::default());
+        let is_usual =
+            |name: &str, value: &RawValue| usual.get(name).map(|usual| usual.get()) == Some(value.get());
+        table(self).into_iter().filter(|(name, value)| !is_usual(name, value)).map(|(name, _)| name).collect()
     }
 }
 
@@ -320,8 +432,9 @@ impl Options {
     /// A flow that will not go below some rate is not congestion controlled: either the network
     /// polices it, which needs a mark, or a circuit breaker ends it.
     pub(crate) fn check_marking(&self) -> Result<(), Unmarked> {
-        let guarded = self.circuit_breaker != CircuitBreaker::Off || self.dscp.is_assured();
-        if self.guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
+        let Dccp { guarantee, circuit_breaker, dscp, .. } = &self.dccp;
+        let guarded = *circuit_breaker != CircuitBreaker::Off || dscp.is_assured();
+        if guarantee.is_none() || guarded { Ok(()) } else { Err(Unmarked) }
     }
 
     /// The configuration of the protocol machine with the rate control of a study, within the
@@ -352,61 +465,55 @@ impl Options {
     /// # Errors
     /// A sentence about the option that is out of range.
     pub(crate) fn endpoint_config(&self) -> Result<EndpointConfig, tfrc::ConfigError> {
-        let mut settings = Settings {
-            segment: SegmentSize::Mean { initial: self.segment_bytes },
-            cap: self.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
-            guarantee: self.guarantee,
-            max_queue_delay: self.max_queue_delay.map_or(QueueDelay::Unlimited, QueueDelay::AtMost),
-            circuit_breaker: self.circuit_breaker,
+        let Self { common, dccp } = self;
+        let settings = Settings {
+            guarantee: dccp.guarantee,
+            circuit_breaker: dccp.circuit_breaker,
             // A wake-up here is late by more than the round-trip time of a short path.
             credit: BurstCredit::RoundTripOrHalfGap,
-            clock_grain: self.clock_grain.map_or(ClockGrain::Measured, ClockGrain::Known),
-            no_feedback_floor: self.no_feedback_floor.unwrap_or_default().max(NO_FEEDBACK_FLOOR),
+            clock_grain: dccp.clock_grain.map_or(ClockGrain::Measured, ClockGrain::Known),
             feedback_floor: FEEDBACK_FLOOR,
             // For connections by TFRC-SP; the others do without.
             packet_size: PacketSize::TfrcSp(TfrcSp {
                 min_interval: MinInterval::ThreePackets(MIN_INTERVAL),
                 ..TfrcSp::default()
             }),
-            ..Settings::for_revision(self.revision)
+            ..common.settings()
         };
-        let choices = settings.algorithm.choices_mut();
-        self.profile.choose(choices);
-        choices.equation.friend = self.friend.unwrap_or(choices.equation.friend);
-        let receives = self.data_from.is_received(self.accept);
-        let ccids = if receives { CcidPreference::FourThenThree } else { self.variant.preference() };
-        let ecn = match self.marks {
+        let receives = !common.sends();
+        let ccids = if receives { CcidPreference::FourThenThree } else { dccp.variant.preference() };
+        let ecn = match dccp.marks {
             Marks::Readable => EcnReading::Capable,
             Marks::Unreadable => EcnReading::Incapable,
         };
         let connection = ConnectionConfig {
             wishes: Wishes { sending: ccids, receiving: ccids, ecn, ..Wishes::default() },
-            service: ServiceCode::new(self.service),
+            service: ServiceCode::new(dccp.service),
             tfrc: settings.validate()?,
-            greeting: self.greeting.clone(),
-            boundaries: self.boundaries,
-            max_packet: self.max_udp_payload,
-            skipped_numbers: self.optimistic_acks,
-            send_queue: self.send_queue,
-            receive_queue: self.receive_queue,
+            greeting: common.greeting.clone(),
+            boundaries: common.boundaries,
+            max_packet: dccp.max_udp_payload,
+            skipped_numbers: dccp.optimistic_acks,
+            send_queue: common.send_queue,
+            receive_queue: common.receive_queue,
             accept_close_within: match receives {
                 true => ACCEPT_CLOSE_WITHIN,
                 false => ConnectionConfig::default().accept_close_within,
             },
-            first_data_within: self.first_data_within,
-            silence: self.silence.map_or(ConnectionConfig::default().silence, |give_up| Silence::Probe {
+            first_data_within: common.first_data_within,
+            silence: common.silence.map_or(ConnectionConfig::default().silence, |give_up| Silence::Probe {
                 after: (give_up / 2).min(ASK_AFTER),
                 give_up,
             }),
             ..ConnectionConfig::default()
         };
-        let per_source = self
+        let per_source = common
             .per_source
             .map_or(PerSource::Unlimited, |limit| PerSource::AtMost(saturating::<usize>(limit)));
-        let allow = if self.allow.is_empty() { Allow::Anyone } else { Allow::Only(self.allow.clone()) };
+        let allow = if common.allow.is_empty() { Allow::Anyone } else { Allow::Only(common.allow.clone()) };
         Ok(EndpointConfig {
             connection,
-            listen: self.accept,
+            listen: common.accept,
             allow,
             per_source,
             port: DCCP_PORT,
@@ -444,14 +551,19 @@ mod tests {
         let rate = Rate::from_bits_per_sec(5e5);
         let promise = Promise { rate, start: PromiseStart::FirstLossReport, give_way_below: Some(2.0) };
         let dscp = Dscp::new(10).expect("af11");
-        let options = Options { guarantee: Some(promise), dscp, ..Options::default() };
+        let options = Options {
+            dccp: Dccp { guarantee: Some(promise), dscp, ..Dccp::default() },
+            ..Options::default()
+        };
         let written = serde_json::to_string(&options).expect("numbers");
         assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
         let settings = *options.endpoint_config().expect("in range").connection.tfrc.settings();
         assert_eq!(settings.guarantee, Some(promise));
         assert!(settings.circuit_breaker.is_in_force(settings.guarantee));
         let zero = Promise { rate: Rate::ZERO, ..promise };
-        let refused = Options { guarantee: Some(zero), ..Options::default() }.endpoint_config();
+        let refused =
+            Options { dccp: Dccp { guarantee: Some(zero), ..Dccp::default() }, ..Options::default() }
+                .endpoint_config();
         assert_eq!(refused.err(), Some(tfrc::ConfigError::Guarantee));
     }
 
@@ -467,12 +579,14 @@ mod tests {
         let first_data_within = Some(Duration::from_millis(1500));
         assert_eq!(plain.connection.silence, ConnectionConfig::default().silence);
         let options = Options {
-            per_source: Some(3),
-            optimistic_acks: SkippedNumbers::Usual,
-            allow: allow.clone(),
-            first_data_within,
-            silence: Some(Duration::from_secs(4)),
-            ..Options::default()
+            common: Common {
+                per_source: Some(3),
+                allow: allow.clone(),
+                first_data_within,
+                silence: Some(Duration::from_secs(4)),
+                ..Common::default()
+            },
+            dccp: Dccp { optimistic_acks: SkippedNumbers::Usual, ..Dccp::default() },
         };
         let written = serde_json::to_string(&options).expect("numbers");
         let read: Options = serde_json::from_str(&written).expect("what was written");
@@ -494,7 +608,11 @@ mod tests {
         let promise = Promise::of(Rate::from_bits_per_sec(5e5));
         let check = |guarantee, dscp, circuit_breaker| {
             let dscp = Dscp::new(dscp).expect("below 64");
-            Options { guarantee, dscp, circuit_breaker, ..Options::default() }.check_marking()
+            Options {
+                dccp: Dccp { guarantee, dscp, circuit_breaker, ..Dccp::default() },
+                ..Options::default()
+            }
+            .check_marking()
         };
         assert_eq!(check(Some(promise), 0, CircuitBreaker::Off), Err(Unmarked));
         assert_eq!(
@@ -506,6 +624,23 @@ mod tests {
         assert_eq!(check(Some(promise), 0, CircuitBreaker::WithGuarantee), Ok(()));
         assert_eq!(check(Some(promise), 0, CircuitBreaker::Always), Ok(()));
         assert_eq!(check(None, 0, CircuitBreaker::Off), Ok(()));
+    }
+
+    #[test]
+    fn the_nofeedback_timer_has_a_least_time_over_any_carrier() {
+        for (asked, kept) in [(None, 20), (Some(5), 20), (Some(100), 100)] {
+            let no_feedback_floor = asked.map(Duration::from_millis);
+            let settings = Common { no_feedback_floor, ..Common::default() }.settings();
+            assert_eq!(settings.no_feedback_floor, Duration::from_millis(kept));
+        }
+    }
+
+    #[test]
+    fn what_dccp_alone_has_is_named_if_it_is_chosen() {
+        assert!(Dccp::default().chosen().is_empty());
+        let optimistic_acks = SkippedNumbers::Usual;
+        let chosen = Dccp { service: 7, variant: Variant::TfrcSp, optimistic_acks, ..Dccp::default() };
+        assert_eq!(chosen.chosen(), ["optimistic_acks", "service", "variant"]);
     }
 
     /// Journals have held these since 0.2.0.
@@ -527,8 +662,9 @@ mod tests {
 
     #[test]
     fn a_profile_goes_through_a_journal_into_the_machine() {
-        let balanced = Options { profile: Profile::Balanced, ..Options::default() };
-        let told = Options { friend: Some(Friend::Reno), ..balanced.clone() };
+        let balanced = Options::from(Common { profile: Profile::Balanced, ..Common::default() });
+        let mut told = balanced.clone();
+        told.common.friend = Some(Friend::Reno);
         for (options, friend) in [(balanced, Friend::Cubic), (told, Friend::Reno)] {
             let written = serde_json::to_string(&options).expect("numbers and names");
             assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));
@@ -542,7 +678,7 @@ mod tests {
     #[test]
     fn a_journal_names_the_revision() {
         for revision in Revision::ALL {
-            let options = Options { revision, ..Options::default() };
+            let options = Options::from(Common { revision, ..Common::default() });
             let written = serde_json::to_string(&options).expect("numbers and names");
             assert!(written.contains(revision.name()));
             assert_eq!(serde_json::from_str::<Options>(&written).ok(), Some(options.clone()));

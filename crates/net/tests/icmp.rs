@@ -8,7 +8,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Protocol, SockAddr, Type};
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Listen};
 use tfrc_net::{ClosedBy, Connection, Endpoint, Options, Recordings};
 
 /// Addresses of the loopback network that no other test uses: what the kernel learns of paths it
@@ -120,7 +120,7 @@ struct Pair {
 
 impl Pair {
     async fn new(server: IpAddr, client: impl FnOnce(SocketAddr, &Options) -> Endpoint) -> Self {
-        let listening = Options { accept: Listen::One, ..Options::default() };
+        let listening = Options::from(Common { accept: Listen::One, ..Common::default() });
         let server = Endpoint::bind(SocketAddr::new(server, 0), &listening).expect("a port");
         let client = client(server.local_addr(), &Options::default());
         let here = client.connect(server.local_addr()).await.expect("an open door");

@@ -77,21 +77,21 @@ const TO: &str = "127.0.0.1:7651";
 #[test]
 fn other_bytes_are_a_difference() {
     let what = "the machine sends another datagram: it differs from byte 19 on".to_owned();
-    assert_eq!(with_options(|options| options.service += 1), (5, what));
+    assert_eq!(with_options(|options| options.dccp.service += 1), (5, what));
 }
 
 /// A cap of 1 kB/s lets the first datagram of 500 bytes go, and the second later than it went.
 #[test]
 fn a_datagram_that_does_not_go_is_a_difference() {
     let what = format!("recorded was a datagram to {TO}, the machine sends None");
-    assert_eq!(with_options(|options| options.cap_bps = Some(8000.0)), (22, what));
+    assert_eq!(with_options(|options| options.common.cap_bps = Some(8000.0)), (22, what));
 }
 
 /// Packets of 5000 bytes have an initial rate that lets two datagrams go where one went.
 #[test]
 fn a_datagram_more_is_a_difference() {
     let what = format!("the machine sends a datagram to {TO} more than was recorded");
-    assert_eq!(with_options(|options| options.segment_bytes = 5000), (23, what));
+    assert_eq!(with_options(|options| options.common.segment_bytes = 5000), (23, what));
 }
 
 /// Another address, and another mark.

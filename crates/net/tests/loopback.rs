@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tfrc_net::journal::{JournalEnd, JournalError, ReplayError, replay};
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Dccp, Listen};
 use tfrc_net::{
     Cause, ClosedBy, ConfigError, ConnectError, Endpoint, Options, RateCap, Recordings, SendError, Variant,
 };
@@ -18,7 +18,8 @@ fn any() -> SocketAddr {
 }
 
 fn server() -> Endpoint {
-    Endpoint::bind(any(), &Options { accept: Listen::One, ..Options::default() }).expect("a port")
+    Endpoint::bind(any(), &Options::from(Common { accept: Listen::One, ..Common::default() }))
+        .expect("a port")
 }
 
 /// Bytes written to a journal, still readable by the test.
@@ -78,7 +79,7 @@ async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {
     let server = server();
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let options = Options { variant, ..Options::default() };
+    let options = Options { dccp: Dccp { variant, ..Dccp::default() }, ..Options::default() };
     let client = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
     let to = server.local_addr();
     let receiver = tokio::spawn(async move {
@@ -112,7 +113,8 @@ async fn session(variant: Variant, datagrams: u32) -> Vec<u8> {
 /// The rates that an encoder gets while 300 datagrams go.
 async fn target_rates(cap_bps: Option<f64>) -> Vec<f64> {
     let server = server();
-    let client = Endpoint::bind(any(), &Options { cap_bps, ..Options::default() }).expect("a port");
+    let client =
+        Endpoint::bind(any(), &Options::from(Common { cap_bps, ..Common::default() })).expect("a port");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
     let receiver = tokio::spawn(async move {
         let connection = server.accept().await.expect("a client");
@@ -157,7 +159,7 @@ async fn a_cap_changes_while_running() {
     let server = server();
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let options = Options { cap_bps: Some(2e6), ..Options::default() };
+    let options = Options::from(Common { cap_bps: Some(2e6), ..Common::default() });
     let client = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
     let receiver = tokio::spawn(async move {
@@ -250,7 +252,7 @@ async fn closing_at_once_says_what_was_left_unsent() {
     let server = server();
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let options = Options::from(Common { cap_bps: Some(8e3), ..Common::default() });
     let client = Endpoint::towards(server.local_addr(), &options, recordings).expect("a route");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
     let accepted = server.accept().await.expect("a client");
@@ -285,7 +287,7 @@ async fn closing_at_once_says_what_was_left_unsent() {
 #[tokio::test]
 async fn closing_at_once_gives_up_on_a_peer_that_is_gone() {
     let server = server();
-    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let options = Options::from(Common { cap_bps: Some(8e3), ..Common::default() });
     let client = Endpoint::bind(any(), &options).expect("a port");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
     let accepted = server.accept().await.expect("a client");
@@ -304,7 +306,7 @@ async fn closing_at_once_gives_up_on_a_peer_that_is_gone() {
 #[tokio::test]
 async fn what_waits_when_the_peer_ends_counts_as_unsent() {
     let server = server();
-    let options = Options { cap_bps: Some(8e3), ..Options::default() };
+    let options = Options::from(Common { cap_bps: Some(8e3), ..Common::default() });
     let client = Endpoint::bind(any(), &options).expect("a port");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
     let accepted = server.accept().await.expect("a client");
@@ -330,7 +332,7 @@ async fn what_waits_when_the_peer_ends_counts_as_unsent() {
 async fn a_slow_readers_journal_replays() {
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let options = Options { accept: Listen::One, receive_queue: 4, ..Options::default() };
+    let options = Options::from(Common { accept: Listen::One, receive_queue: 4, ..Common::default() });
     let server = Endpoint::bind_recorded(any(), &options, recordings).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
@@ -392,7 +394,7 @@ async fn too_long_a_datagram_is_refused_with_the_limit() {
 /// Nobody accepts: what has ended stays within the limit, and can still be accepted and read.
 #[tokio::test]
 async fn connections_nobody_accepts_are_bounded() {
-    let options = Options { accept: Listen::Many(3), receive_queue: 5, ..Options::default() };
+    let options = Options::from(Common { accept: Listen::Many(3), receive_queue: 5, ..Common::default() });
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let mut refused = 0;
@@ -424,7 +426,7 @@ async fn connections_nobody_accepts_are_bounded() {
 #[tokio::test]
 async fn who_is_not_allowed_gets_no_answer() {
     let allow = vec!["192.0.2.0/24".parse().expect("a prefix")];
-    let options = Options { accept: Listen::One, allow, ..Options::default() };
+    let options = Options::from(Common { accept: Listen::One, allow, ..Common::default() });
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let counted = async {
@@ -441,7 +443,7 @@ async fn who_is_not_allowed_gets_no_answer() {
 #[tokio::test]
 async fn who_sends_nothing_loses_the_place() {
     let first_data_within = Some(tfrc_units::Duration::from_millis(50));
-    let options = Options { accept: Listen::One, first_data_within, ..Options::default() };
+    let options = Options::from(Common { accept: Listen::One, first_data_within, ..Common::default() });
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
     let silent = client.connect(server.local_addr()).await.expect("an open door");
@@ -456,7 +458,11 @@ async fn who_sends_nothing_loses_the_place() {
 #[tokio::test]
 async fn a_wrong_service_is_refused() {
     let server = server();
-    let client = Endpoint::bind(any(), &Options { service: 7, ..Options::default() }).expect("a port");
+    let client = Endpoint::bind(
+        any(),
+        &Options { dccp: Dccp { service: 7, ..Dccp::default() }, ..Options::default() },
+    )
+    .expect("a port");
     assert!(matches!(client.connect(server.local_addr()).await, Err(ConnectError::Refused(_))));
 }
 
@@ -552,7 +558,7 @@ async fn what_no_datagram_can_be_is_refused_at_once() {
     let server = server();
     let memory = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(memory.clone())), ..Recordings::default() };
-    let options = Options { max_udp_payload: 70_000, ..Options::default() };
+    let options = Options { dccp: Dccp { max_udp_payload: 70_000, ..Dccp::default() }, ..Options::default() };
     let client = Endpoint::towards(server.local_addr(), &options, recordings).expect("a route");
     let connection = client.connect(server.local_addr()).await.expect("an open door");
     let accepted = server.accept().await.expect("the client");

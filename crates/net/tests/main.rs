@@ -1,6 +1,5 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
-mod attempts;
 mod icmp;
 mod journal;
 mod loopback;

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use noq::{PathId, SendStream, VarInt};
 use tfrc::RateChange;
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::{Cause, Closed, ClosedBy, LatePolicy, Options, Received, SendError, Status, Variant};
+use tfrc_net::options::Common;
+use tfrc_net::{Cause, Closed, ClosedBy, LatePolicy, Received, SendError, Status, Variant};
 use tfrc_units::{Duration, Instant, Rate};
 use tokio::sync::Notify;
 
@@ -46,7 +47,7 @@ impl Connection {
     pub(crate) fn new(
         shared: Arc<Shared>,
         control: SendStream,
-        options: &Options,
+        options: &Common,
         first_data_within: Option<Duration>,
         place: Option<Place>,
     ) -> Self {

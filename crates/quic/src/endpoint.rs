@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use noq::{ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt};
 use ring::rand::{SecureRandom, SystemRandom};
+use tfrc_dccp::connection::standing::{ASKED, LATELY, REST};
 use tfrc_dccp::endpoint::source_of;
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::options::Listen;
-use tfrc_net::{BindError, Cause, Closed, ClosedBy, Options};
+use tfrc_net::options::{Common, Listen};
+use tfrc_net::{BindError, Cause, Closed, ClosedBy};
 use tfrc_noq::Readings;
 use tfrc_units::Instant;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -31,13 +32,6 @@ use crate::{Fingerprint, Key};
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Bytes of a connection ID.
 const CONNECTION_ID: usize = 8;
-/// Silence after which a connection has to answer a newcomer of its address, or lose its place; and
-/// the wait for each of the answers.
-const SILENT: std::time::Duration = std::time::Duration::from_secs(1);
-/// Questions that it leaves unanswered.
-const QUESTIONS: u32 = 2;
-/// Time between two newcomers for whom a connection is asked.
-const ASKED: std::time::Duration = std::time::Duration::from_secs(5);
 /// Refusals kept until they are taken.
 const REFUSALS: usize = 64;
 /// The longest wait for last packets to leave.
@@ -69,7 +63,7 @@ pub struct Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefusalReason {
-    /// Its address is not one of [`Options::allow`].
+    /// Its address is not one of [`Common::allow`].
     Address,
     /// As many connections as are taken are open, or as many of its address.
     Busy,
@@ -86,7 +80,7 @@ struct Counts {
 
 #[derive(Debug)]
 struct Server {
-    options: Options,
+    options: Common,
     key: Key,
     allow: Peers,
     clock: Clock,
@@ -170,7 +164,7 @@ impl Endpoint {
     /// [`BindError`].
     pub fn bind(
         address: SocketAddr,
-        options: &Options,
+        options: &Common,
         key: &Key,
         allow: &[Fingerprint],
     ) -> Result<Self, BindError> {
@@ -466,7 +460,7 @@ impl Server {
         let now = self.clock.now();
         let mut state = self.state();
         for (of, shared, asked) in &mut state.open {
-            let is_due = asked.is_none_or(|asked| now.saturating_since(asked) >= ASKED.into());
+            let is_due = asked.is_none_or(|asked| now.saturating_since(asked) >= REST);
             if *of == address && is_due {
                 *asked = Some(now);
                 tokio::spawn(replace_if_silent(Weak::clone(shared)));
@@ -488,14 +482,14 @@ impl Server {
 
 /// Ends a connection that stays silent for a second and leaves two questions unanswered.
 async fn replace_if_silent(shared: Weak<Shared>) {
-    for question in 0..=QUESTIONS {
+    for question in 0..=ASKED {
         let Some(heard) = shared.upgrade().map(|shared| heard(&shared)) else { return };
         if question > 0
             && let Some(path) = shared.upgrade().and_then(|shared| shared.quic.path(PathId::ZERO))
         {
             let _ = path.ping();
         }
-        tokio::time::sleep(SILENT).await;
+        tokio::time::sleep(LATELY.into()).await;
         if shared.upgrade().is_none_or(|shared| self::heard(&shared) > heard) {
             return;
         }

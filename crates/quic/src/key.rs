@@ -235,7 +235,10 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Makes a folder, and those above it, for their owner alone.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The error of the system.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

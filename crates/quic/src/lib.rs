@@ -8,16 +8,15 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is a host: it reads clocks")]
 
-mod attempts;
 mod base64;
 mod clock;
 mod closing;
+mod connect;
 mod connection;
 mod endpoint;
 pub mod frame;
 mod handshakes;
 mod key;
-mod known_hosts;
 mod settings;
 mod socket;
 mod state;
@@ -27,8 +26,7 @@ mod tasks;
 mod tests;
 mod tls;
 
-pub use attempts::{ConnectError, connect_any, connect_waiting};
+pub use connect::{ConnectError, connect};
 pub use connection::Connection;
 pub use endpoint::{Endpoint, Refusal, RefusalReason};
-pub use key::{Fingerprint, FingerprintError, Key, KeyError, Loaded};
-pub use known_hosts::{KnownHost, KnownHosts, KnownHostsError, Remembered};
+pub use key::{Fingerprint, FingerprintError, Key, KeyError, Loaded, make_folder};

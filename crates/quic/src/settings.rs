@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use noq::congestion::NewRenoConfig;
 use noq::{IdleTimeout, TransportConfig, VarInt};
-use tfrc::config::{QueueDelay, RateCap, SegmentSize};
-use tfrc::{ConfigError, Settings};
-use tfrc_net::Options;
-use tfrc_net::options::{DataFrom, Listen};
+use tfrc::ConfigError;
+use tfrc_net::options::Common;
 use tfrc_noq::{Readings, TfrcConfig};
-use tfrc_units::{Duration, Rate};
+use tfrc_units::Duration;
 
 /// The round-trip time assumed at first: a lost first packet is repeated after 300 ms, where
 /// RFC 9002 §6.2.2 has a second for ends that know nothing. On a longer path some packets of the
@@ -26,30 +24,15 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 /// The longest time without a packet: address translators forget a flow after 30 s.
 const ALIVE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// True if this end sends the data.
-pub(crate) fn sends(options: &Options) -> bool {
-    (options.accept == Listen::Refuse) == (options.data_from == DataFrom::Caller)
-}
-
 /// The settings of the rate control. They were checked if this is without error.
-pub(crate) fn tfrc(options: &Options) -> Result<TfrcConfig, ConfigError> {
-    let mut settings = Settings {
-        segment: SegmentSize::Mean { initial: options.segment_bytes },
-        cap: options.cap_bps.map_or(RateCap::Unlimited, |bps| RateCap::AtMost(Rate::from_bits_per_sec(bps))),
-        max_queue_delay: options.max_queue_delay.map_or(QueueDelay::Unlimited, QueueDelay::AtMost),
-        no_feedback_floor: options.no_feedback_floor.unwrap_or_default(),
-        ..Settings::for_revision(options.revision)
-    };
-    let choices = settings.algorithm.choices_mut();
-    options.profile.choose(choices);
-    choices.equation.friend = options.friend.unwrap_or(choices.equation.friend);
-    TfrcConfig::new(settings)
+pub(crate) fn tfrc(options: &Common) -> Result<TfrcConfig, ConfigError> {
+    TfrcConfig::new(options.settings())
 }
 
 /// The settings of QUIC for one connection. The end that receives sends a few messages: noq's own
 /// controller does for them, and takes a thousandth of the memory.
 pub(crate) fn transport(
-    options: &Options,
+    options: &Common,
     readings: &Arc<Readings>,
 ) -> Result<Arc<TransportConfig>, ConfigError> {
     let mut transport = TransportConfig::default();
@@ -68,7 +51,7 @@ pub(crate) fn transport(
         .initial_rtt(FIRST_RTT)
         // It would show an observer the round-trip time.
         .allow_spin(false);
-    if sends(options) {
+    if options.sends() {
         transport.congestion_controller_factory(Arc::new(tfrc(options)?.read_by(Arc::clone(readings))));
     } else {
         transport.congestion_controller_factory(Arc::new(NewRenoConfig::default()));

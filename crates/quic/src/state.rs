@@ -9,7 +9,8 @@ use noq::{PathId, VarInt};
 use tfrc::config::ClockGrain;
 use tfrc::{Arrival, ConfigError, PacketKind, Receiver, Settings};
 use tfrc_dccp::wire::ResetCode;
-use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, Options, Received, UNCONFIRMED};
+use tfrc_net::options::Common;
+use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, Received, UNCONFIRMED};
 use tfrc_noq::Readings;
 use tfrc_units::{Duration, Ecn, Instant, Rate, SeqNo48, saturating};
 use tokio::sync::Notify;
@@ -100,7 +101,7 @@ impl Shared {
     pub(crate) fn new(
         quic: noq::Connection,
         clock: Clock,
-        options: &Options,
+        options: &Common,
         readings: Arc<Readings>,
         socket: Arc<SocketCounts>,
     ) -> Result<Self, ConfigError> {
@@ -146,7 +147,7 @@ impl Shared {
             quic,
             clock,
             readings,
-            sends: crate::settings::sends(options),
+            sends: options.sends(),
             socket,
             readable: Notify::new(),
             room: Notify::new(),

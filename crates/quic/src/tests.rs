@@ -10,8 +10,8 @@ use std::task::{Context, Poll, ready};
 
 use noq::udp::RecvMeta;
 use noq::{AsyncUdpSocket, ClientConfig, SendStream, TokioRuntime, UdpSender, VarInt};
-use tfrc_net::options::{DataFrom, Listen};
-use tfrc_net::{Cause, Closed, ClosedBy, Options};
+use tfrc_net::options::{Common, DataFrom, Listen};
+use tfrc_net::{Cause, Closed, ClosedBy};
 use tfrc_noq::Readings;
 use tfrc_units::Duration;
 use tokio::task::JoinSet;
@@ -27,6 +27,8 @@ use crate::{Connection, Endpoint, Key, settings};
 
 /// Any port of this host.
 const HERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
+/// The longest attempt, as sessions have it.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 fn key() -> Key {
     Key::temporary().expect("random numbers")
@@ -38,7 +40,7 @@ fn config(there: &Key, data_from: DataFrom) -> ClientConfig {
     let crypto = tls::client(&key(), verifier).expect("cryptography");
     let mut config = ClientConfig::new(Arc::new(crypto));
     let readings = Arc::new(Readings::new(Clock::start().epoch()));
-    let options = Options { accept: Listen::Refuse, data_from, ..Options::default() };
+    let options = Common { accept: Listen::Refuse, data_from, ..Common::default() };
     config.transport_config(settings::transport(&options, &readings).expect("sound"));
     config
 }
@@ -67,7 +69,7 @@ impl Ends {
 
     async fn new(greeting: &str, data_from: DataFrom) -> Self {
         let there = key();
-        let options = Options { accept: Listen::One, data_from, ..Options::default() };
+        let options = Common { accept: Listen::One, data_from, ..Common::default() };
         let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
         let (calling, _) = Endpoint::towards(listening.local_addr(), Clock::start()).expect("a port");
         let connecting =
@@ -276,15 +278,15 @@ fn besiege(at: [u8; 4], to: SocketAddr, there: &Key, strangers: usize) -> JoinSe
 async fn strangers_who_hold_handshakes_shut_nobody_out() {
     for (at, strangers) in [([127, 0, 0, 2], 100), ([127, 0, 0, 1], MOST_OF_SOURCE + 4)] {
         let there = key();
-        let options = Options { accept: Listen::Many(2), per_source: Some(1), ..Options::default() };
+        let options = Common { accept: Listen::Many(2), per_source: Some(1), ..Common::default() };
         let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
         let to = listening.local_addr();
         let _siege = besiege(at, to, &there, strangers);
         while listening.kept().0 < MOST_OF_SOURCE {
             tokio::time::sleep(Duration::from_millis(1).into()).await;
         }
-        let options = Options { accept: Listen::Refuse, ..Options::default() };
-        let connected = crate::connect_any(&[to], &options, &key(), there.fingerprint()).await;
+        let options = Common { accept: Listen::Refuse, ..Common::default() };
+        let connected = crate::connect(to, &options, &key(), &[there.fingerprint()], PATIENCE).await;
         assert!(connected.is_ok(), "{:?}", connected.err());
         assert!(listening.kept().0 > MOST_OF_SOURCE / 2, "the strangers are still there");
     }
@@ -294,10 +296,10 @@ async fn strangers_who_hold_handshakes_shut_nobody_out() {
 #[tokio::test]
 async fn a_handshake_that_loses_its_place_is_begun_again() {
     let there = key();
-    let options = Options { accept: Listen::Many(1), ..Options::default() };
+    let options = Common { accept: Listen::Many(1), ..Common::default() };
     let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
-    let options = Options { accept: Listen::Refuse, ..Options::default() };
-    let (at, own) = ([listening.local_addr()], key());
+    let options = Common { accept: Listen::Refuse, ..Common::default() };
+    let (at, own, peers) = (listening.local_addr(), key(), [there.fingerprint()]);
     let displacing = async {
         // Before the handshake has begun, in its first steps, and later.
         for steps in 0..6 {
@@ -311,7 +313,7 @@ async fn a_handshake_that_loses_its_place_is_begun_again() {
         }
         std::future::pending::<()>().await;
     };
-    let connecting = crate::connect_any(&at, &options, &own, there.fingerprint());
+    let connecting = crate::connect(at, &options, &own, &peers, PATIENCE);
     let connected = tokio::select! {
         connected = connecting => connected,
         () = displacing => unreachable!("it waits"),
@@ -322,12 +324,12 @@ async fn a_handshake_that_loses_its_place_is_begun_again() {
 #[tokio::test]
 async fn connections_that_have_ended_are_forgotten() {
     let there = key();
-    let options = Options { accept: Listen::Many(100), ..Options::default() };
+    let options = Common { accept: Listen::Many(100), ..Common::default() };
     let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
-    let options = Options { accept: Listen::Refuse, ..Options::default() };
+    let options = Common { accept: Listen::Refuse, ..Common::default() };
     for _ in 0..5 {
         let connected =
-            crate::connect_any(&[listening.local_addr()], &options, &key(), there.fingerprint()).await;
+            crate::connect(listening.local_addr(), &options, &key(), &[there.fingerprint()], PATIENCE).await;
         let (_calling, sender) = connected.expect("a place");
         let receiver = listening.accept().await.expect("open");
         let receiving = async {

@@ -7,12 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use tfrc_dccp::endpoint::{ConnectConfig, Listen};
 use tfrc_dccp::{ConnectionConfig, Endpoint as Dccp, EndpointConfig, Event};
-use tfrc_quic::connect_any;
 use tfrc_units::{Duration, Ecn, Instant};
 use tokio::net::UdpSocket;
 use tokio::time::{Instant as Clock, sleep};
 
-use crate::support::{LOOPBACK, key, listen, receiver, sender};
+use crate::support::{LOOPBACK, connect, key, listen, receiver, sender};
 
 /// The way of a packet: there is from the client.
 #[derive(Debug, Clone, Copy)]
@@ -85,9 +84,9 @@ fn private(percent: u64, seed: u64) -> Option<f64> {
     runtime.expect("a runtime").block_on(async {
         let there = key();
         let listening = listen(&receiver(1), &there, &[]);
-        let at = [path(listening.local_addr(), percent, seed).await];
+        let at = path(listening.local_addr(), percent, seed).await;
         let begin = Clock::now();
-        let _connected = connect_any(&at, &sender(), &key(), there.fingerprint()).await.ok()?;
+        let _connected = connect(at, &sender(), &key(), there.fingerprint()).await.ok()?;
         Some(begin.elapsed().as_secs_f64() * 1e3)
     })
 }

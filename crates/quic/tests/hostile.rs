@@ -3,12 +3,12 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
-use tfrc_net::options::DataFrom;
-use tfrc_net::{Cause, Options};
-use tfrc_quic::{Endpoint, RefusalReason, connect_any};
+use tfrc_net::Cause;
+use tfrc_net::options::{Common, DataFrom};
+use tfrc_quic::{Endpoint, RefusalReason};
 use tfrc_units::Duration;
 
-use crate::support::{Pair, key, listen, receiver, sender};
+use crate::support::{Pair, connect, key, listen, receiver, sender};
 
 /// Datagrams of strangers; `STRANGERS=10000000` is the long form.
 const DATAGRAMS: u32 = 20_000;
@@ -50,7 +50,7 @@ async fn noise_disturbs_nothing() {
     let there = key();
     let listening = listen(&receiver(2), &there, &[]);
     let at = listening.local_addr();
-    let connected = connect_any(&[at], &sender(), &key(), there.fingerprint()).await;
+    let connected = connect(at, &sender(), &key(), there.fingerprint()).await;
     let (_calling, sender_end) = connected.expect("a connection");
     let receiver_end = listening.accept().await.expect("open");
     let count = std::env::var("STRANGERS").ok().and_then(|n| n.parse().ok()).unwrap_or(DATAGRAMS);
@@ -83,7 +83,7 @@ async fn noise_disturbs_nothing() {
     assert!(got.received_data_packets * 2 > sent, "{} of {sent}", got.received_data_packets);
     // A place is free for who has the key to it.
     drop((sender_end, receiver_end));
-    let connected = connect_any(&[at], &sender(), &key(), there.fingerprint()).await;
+    let connected = connect(at, &sender(), &key(), there.fingerprint()).await;
     assert!(connected.is_ok());
 }
 
@@ -141,19 +141,18 @@ async fn a_thousand_connections() {
     let there = key();
     let most = 1000;
     let listening = listen(&receiver(most), &there, &[]);
-    let at = [listening.local_addr()];
-    let quiet = Options { data_from: DataFrom::Listener, greeting: "sends".to_owned(), ..sender() };
+    let at = listening.local_addr();
+    let quiet = Common { data_from: DataFrom::Listener, greeting: "sends".to_owned(), ..sender() };
     let own = key();
     let before = resident();
     let mut held = Vec::new();
     for _ in 0..most {
-        let (calling, connection) =
-            connect_any(&at, &quiet, &own, there.fingerprint()).await.expect("a place");
+        let (calling, connection) = connect(at, &quiet, &own, there.fingerprint()).await.expect("a place");
         held.push((calling, connection, listening.accept().await.expect("open")));
     }
     let each = (resident().saturating_sub(before)) / u64::try_from(most).expect("small");
     assert!((1..400).contains(&each), "{each} kB for both ends");
-    let one_more = connect_any(&at, &quiet, &own, there.fingerprint()).await;
+    let one_more = connect(at, &quiet, &own, there.fingerprint()).await;
     assert!(one_more.is_err());
     assert!(listening.take_refusals().iter().all(|refusal| refusal.reason == RefusalReason::Busy));
     let (_, last, end) = held.last().expect("some");
@@ -165,7 +164,7 @@ async fn a_thousand_connections() {
 #[tokio::test]
 async fn no_data_no_place() {
     let within = Duration::from_millis(50);
-    let options = Options { first_data_within: Some(within), ..receiver(1) };
+    let options = Common { first_data_within: Some(within), ..receiver(1) };
     let Pair { sender, receiver, .. } = Pair::with(&options, &sender()).await;
     assert!(receiver.recv().await.is_none());
     let closed = receiver.accept_close("").await.expect("over");
@@ -179,14 +178,14 @@ async fn no_data_no_place() {
 #[tokio::test]
 async fn each_address_has_its_share() {
     let there = key();
-    let listening = listen(&Options { per_source: Some(2), ..receiver(10) }, &there, &[]);
-    let at = [listening.local_addr()];
+    let listening = listen(&Common { per_source: Some(2), ..receiver(10) }, &there, &[]);
+    let at = listening.local_addr();
     let mut held = Vec::new();
     for _ in 0..2 {
-        let connected = connect_any(&at, &sender(), &key(), there.fingerprint()).await.expect("a place");
+        let connected = connect(at, &sender(), &key(), there.fingerprint()).await.expect("a place");
         held.push((connected, listening.accept().await));
     }
-    assert!(connect_any(&at, &sender(), &key(), there.fingerprint()).await.is_err());
+    assert!(connect(at, &sender(), &key(), there.fingerprint()).await.is_err());
     held.pop();
-    assert!(connect_any(&at, &sender(), &key(), there.fingerprint()).await.is_ok());
+    assert!(connect(at, &sender(), &key(), there.fingerprint()).await.is_ok());
 }

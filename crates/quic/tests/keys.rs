@@ -2,12 +2,9 @@
 
 use std::fs;
 
-use tfrc_quic::{
-    ConnectError, Fingerprint, Key, KeyError, KnownHosts, KnownHostsError, RefusalReason, Remembered,
-    connect_any,
-};
+use tfrc_quic::{ConnectError, Fingerprint, Key, KeyError, RefusalReason};
 
-use crate::support::{key, listen, receiver, sender};
+use crate::support::{connect, key, listen, receiver, sender};
 
 #[cfg(unix)]
 #[test]
@@ -44,34 +41,15 @@ fn fingerprints_are_read_as_they_are_written() {
     }
 }
 
-#[test]
-fn known_hosts_are_kept_line_by_line() {
-    let place = tempfile::tempdir().expect("a folder");
-    let hosts = KnownHosts::at(place.path().join("a/known_hosts"));
-    let [one, other] = [key().fingerprint(), key().fingerprint()];
-    assert_eq!(hosts.find("there:6511").expect("no file is fine"), None);
-    assert_eq!(hosts.remember("There:6511", one).expect("written"), Remembered::Added);
-    assert_eq!(hosts.remember("here:1", other).expect("written"), Remembered::Added);
-    assert_eq!(hosts.remember("there:6511", one).expect("read"), Remembered::Before);
-    let found = hosts.find("there:6511").expect("read").expect("known");
-    assert_eq!((found.line, found.fingerprint), (1, one));
-    assert!(matches!(hosts.remember("there:6511", other), Ok(Remembered::Replaced(old)) if old == found));
-    let text = fs::read_to_string(hosts.path()).expect("text");
-    assert_eq!(text, format!("there:6511 {other}\nhere:1 {other}\n"));
-    fs::write(hosts.path(), format!("# mine\n\n{text}rubbish\n")).expect("ours");
-    assert_eq!(hosts.find("here:1").expect("before the rubbish").map(|found| found.line), Some(4));
-    assert!(matches!(hosts.find("new:1"), Err(KnownHostsError::Line { line: 5, .. })));
-}
-
 #[tokio::test]
 async fn another_key_is_refused() {
     let (there, expected) = (key(), key().fingerprint());
     let endpoint = listen(&receiver(1), &there, &[]);
-    let refused = connect_any(&[endpoint.local_addr()], &sender(), &key(), expected).await;
-    let (_, error) = refused.map(|_| ()).expect_err("the key is another");
+    let refused = connect(endpoint.local_addr(), &sender(), &key(), expected).await;
+    let error = refused.map(|_| ()).expect_err("the key is another");
     assert_eq!(error, ConnectError::OtherKey(there.fingerprint()));
     // The server can serve others.
-    let connected = connect_any(&[endpoint.local_addr()], &sender(), &key(), there.fingerprint()).await;
+    let connected = connect(endpoint.local_addr(), &sender(), &key(), there.fingerprint()).await;
     assert!(connected.is_ok());
 }
 
@@ -79,13 +57,13 @@ async fn another_key_is_refused() {
 async fn a_stranger_is_not_let_in() {
     let (there, friend, stranger) = (key(), key(), key());
     let endpoint = listen(&receiver(1), &there, &[key().fingerprint(), friend.fingerprint()]);
-    let at = [endpoint.local_addr()];
-    let refused = connect_any(&at, &sender(), &stranger, there.fingerprint()).await;
-    assert_eq!(refused.err().map(|(_, error)| error), Some(ConnectError::NotAllowed(stranger.fingerprint())));
+    let at = endpoint.local_addr();
+    let refused = connect(at, &sender(), &stranger, there.fingerprint()).await;
+    assert_eq!(refused.err(), Some(ConnectError::NotAllowed(stranger.fingerprint())));
     let refusals = endpoint.take_refusals();
     let reasons: Vec<RefusalReason> = refusals.iter().map(|refusal| refusal.reason).collect();
     assert_eq!(reasons, [RefusalReason::Key(stranger.fingerprint())]);
-    assert!(connect_any(&at, &sender(), &friend, there.fingerprint()).await.is_ok());
+    assert!(connect(at, &sender(), &friend, there.fingerprint()).await.is_ok());
     assert_eq!(endpoint.stats().strangers.refused, 1);
 }
 
@@ -93,12 +71,12 @@ async fn a_stranger_is_not_let_in() {
 async fn one_at_a_time() {
     let there = key();
     let endpoint = listen(&receiver(1), &there, &[]);
-    let at = [endpoint.local_addr()];
-    let (_one, first) = connect_any(&at, &sender(), &key(), there.fingerprint()).await.expect("free");
-    let second = connect_any(&at, &sender(), &key(), there.fingerprint()).await;
-    assert_eq!(second.err().map(|(_, error)| error), Some(ConnectError::Busy));
+    let at = endpoint.local_addr();
+    let (_one, first) = connect(at, &sender(), &key(), there.fingerprint()).await.expect("free");
+    let second = connect(at, &sender(), &key(), there.fingerprint()).await;
+    assert_eq!(second.err(), Some(ConnectError::Busy));
     // Its place is free when the application has dropped its handle.
     drop(first);
     drop(endpoint.accept().await);
-    assert!(connect_any(&at, &sender(), &key(), there.fingerprint()).await.is_ok());
+    assert!(connect(at, &sender(), &key(), there.fingerprint()).await.is_ok());
 }

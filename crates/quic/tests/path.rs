@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use tfrc_net::{Cause, ClosedBy};
-use tfrc_quic::{Connection, Endpoint, connect_any};
+use tfrc_quic::{Connection, Endpoint};
 
-use crate::support::{key, listen, receiver, sender};
+use crate::support::{connect, key, listen, receiver, sender};
 
 /// A relay between one client and a server, as an address translator is one.
 struct Relay {
@@ -92,7 +92,7 @@ async fn ends(most: usize) -> Ends {
     let listening = listen(&receiver(1), &there, &[]);
     let relay = Relay::new(listening.local_addr());
     relay.state.most.store(most, Ordering::Relaxed);
-    let connected = connect_any(&[relay.entrance], &sender(), &key(), there.fingerprint()).await;
+    let connected = connect(relay.entrance, &sender(), &key(), there.fingerprint()).await;
     let (calling, sender) = connected.expect("a connection");
     let receiver = listening.accept().await.expect("open");
     Ends { relay, sender, receiver, _endpoints: [calling, listening] }

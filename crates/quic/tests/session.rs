@@ -2,10 +2,10 @@
 
 use tfrc_dccp::wire::ResetCode;
 use tfrc_net::{Cause, ClosedBy, LatePolicy, SendError, UNCONFIRMED};
-use tfrc_quic::{Connection, connect_any};
+use tfrc_quic::Connection;
 use tfrc_units::Duration;
 
-use crate::support::{Pair, key, listen, reverse};
+use crate::support::{Pair, connect, key, listen, reverse};
 
 /// Everything until the end, in the order of arrival.
 async fn rest(connection: &Connection) -> Vec<(u64, Vec<u8>)> {
@@ -62,9 +62,9 @@ async fn a_sender_that_listens_has_the_rate() {
     let [sends, receives] = reverse();
     let there = key();
     let listening = listen(&sends, &there, &[]);
-    let at = [listening.local_addr()];
+    let at = listening.local_addr();
     let (_calling, receiver) =
-        connect_any(&at, &receives, &key(), there.fingerprint()).await.expect("the key is right");
+        connect(at, &receives, &key(), there.fingerprint()).await.expect("the key is right");
     let sender = listening.accept().await.expect("open");
     let sending = async {
         send(&sender, 100).await;
@@ -148,7 +148,7 @@ async fn late_data_is_dropped_and_counted() {
 
 #[tokio::test]
 async fn an_end_at_once_discards_what_waits() {
-    let slow = tfrc_net::Options { cap_bps: Some(80_000.0), ..crate::support::sender() };
+    let slow = tfrc_net::options::Common { cap_bps: Some(80_000.0), ..crate::support::sender() };
     let Pair { sender, receiver, .. } = Pair::with(&crate::support::receiver(1), &slow).await;
     send(&sender, 50).await;
     let receiving = async {

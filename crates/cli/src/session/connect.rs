@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tfrc_net::attempts::{AttemptError, ConnectAnyError, connect_any, connect_waiting};
-use tfrc_net::{BindError, Options, Recordings};
+use tfrc_session::{
+    AttemptError, BindError, ConnectError, Options, Recordings, connect_any, connect_waiting,
+};
 
-use super::{Connection, Endpoint, Part, Privacy, shown, why_not_connected};
+use super::{Connection, Endpoint, Part, Privacy, clash, shown, why_not_connected};
 use crate::Failure;
 use crate::args::values::Target;
 use crate::reporter::Reporter;
@@ -70,17 +71,11 @@ pub(crate) async fn connect(
 ) -> Result<(Endpoint, Connection), Failure> {
     let Callee { name, addresses, wait } = callee;
     let attempt = async {
-        let connected = match (privacy, wait) {
-            #[cfg(feature = "quic")]
-            (Privacy::Keys(keys), _) => {
-                let (endpoint, connection) = keys.connect(addresses, options, wait).await?;
-                return Ok((Endpoint::Quic(endpoint), Connection::Quic(connection)));
-            }
-            (Privacy::None, Some(wait)) => connect_waiting(addresses, options, recordings, wait.into()).await,
-            (Privacy::None, None) => connect_any(addresses, options, recordings).await,
+        let connected = match wait {
+            Some(wait) => connect_waiting(addresses, options, recordings, wait.into()).await,
+            None => connect_any(addresses, options, recordings).await,
         };
-        let connected = connected.map_err(|error| why_unconnected(name, error));
-        connected.map(|(endpoint, connection)| (Endpoint::Dccp(endpoint), Connection::Dccp(connection)))
+        connected.map_err(|error| privacy.refused(&error).unwrap_or_else(|| why_unconnected(name, error)))
     };
     tokio::pin!(attempt);
     let names: Vec<String> = addresses.iter().copied().map(shown).collect();
@@ -97,7 +92,7 @@ pub(crate) async fn connect(
         }
     };
     if let Ok((_, connection)) = &connected
-        && let Some(why) = part.clash(connection)
+        && let Some(why) = clash(part, connection)
     {
         // The peer finds out with this Close.
         connection.close_now().await;
@@ -110,10 +105,10 @@ pub(crate) async fn connect(
     connected
 }
 
-/// The sentence for a session over DCCP that was not made.
-fn why_unconnected(name: &Target, error: ConnectAnyError) -> Failure {
+/// The sentence for a session that was not made.
+fn why_unconnected(name: &Target, error: ConnectError) -> Failure {
     match error {
-        ConnectAnyError::Failed(attempts) => match attempts.as_slice() {
+        ConnectError::Failed(attempts) => match attempts.as_slice() {
             [(address, error)] => {
                 Failure::Run(format!("cannot connect to {}: {}", shown(*address), sentence(error)))
             }
@@ -125,7 +120,7 @@ fn why_unconnected(name: &Target, error: ConnectAnyError) -> Failure {
                 Failure::Run(format!("cannot connect to {name}: {attempts}"))
             }
         },
-        ConnectAnyError::Bind(error @ BindError::Unmarked(_)) => Failure::usage(
+        ConnectError::Bind(error @ BindError::Unmarked(_)) => Failure::usage(
             error.to_string(),
             "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
         ),
@@ -135,7 +130,7 @@ fn why_unconnected(name: &Target, error: ConnectAnyError) -> Failure {
 
 fn sentence(error: &AttemptError) -> String {
     match error {
-        AttemptError::Connect(error) => why_not_connected(error),
+        AttemptError::Dccp(error) => why_not_connected(error),
         error => error.to_string(),
     }
 }

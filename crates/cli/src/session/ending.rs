@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use tfrc_net::{Cause, Closed, ClosedBy, ConnectError};
+use tfrc_net::ConnectError;
 use tfrc_report::record::{Outcome, Summary};
+use tfrc_session::{Cause, Closed, ClosedBy, Connection, Part, RefusalReason, Trouble};
 use tfrc_units::Duration;
 
 use crate::Failure;
@@ -122,12 +123,53 @@ pub(crate) fn why(closed: &Closed) -> String {
     }
 }
 
+/// The sentence for a peer that has the same part as this end.
+pub(crate) fn clash(part: Part, connection: &Connection) -> Option<&'static str> {
+    part.clashes(connection).then_some(match part {
+        Part::Receives => "the peer receives, too: one end has to send, with tfrc send",
+        Part::Sends => "the peer sends, too: one end has to receive, with tfrc recv",
+    })
+}
+
+/// The sentence that a sender prints about the trouble of its receiver.
+pub(crate) const fn at_receiver(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::DiskFull => "the receiver's disk is full",
+        Trouble::Idle => "the receiver ended the session because no data came for its --idle-timeout",
+        Trouble::Holes => "the receiver takes a file with holes",
+        Trouble::Interrupted => "the receiver was interrupted",
+        Trouble::NotWhole => "the receiver's file is not whole",
+        Trouble::Other => "the receiver ended the session for a reason that this version does not know",
+        Trouble::ReaderClosed => "the program that reads the receiver's output has closed it",
+        Trouble::Unfinished => "the receiver heard that not all was sent",
+        Trouble::WriteFailed => "the receiver cannot write its output",
+    }
+}
+
 /// The sentence for an attempt to connect that failed.
 pub(crate) fn why_not_connected(error: &ConnectError) -> String {
     match error {
         ConnectError::Refused(closed) => why(closed),
         other => other.to_string(),
     }
+}
+
+/// The sentence for a peer that was refused.
+pub(crate) fn why_refused(reason: RefusalReason) -> String {
+    let why = match reason {
+        RefusalReason::Address => "its address is not in --allow",
+        RefusalReason::Busy => {
+            "as many connections as are served at once are open, or as many of this address"
+        }
+        RefusalReason::Closed => "no connections are taken now, or not on this DCCP port",
+        RefusalReason::Cookie => "its cookie is not of this receiver, or too old",
+        #[cfg(feature = "quic")]
+        RefusalReason::Key(key) => return format!("its key {key} is not in --allow-key"),
+        RefusalReason::Service => "it asks for another service code",
+        RefusalReason::Stray => "its packets fit no connection",
+        _ => "it was not let in",
+    };
+    why.to_owned()
 }
 
 /// The sentence for a Reset of the peer, by its code (RFC 4340 §5.6, RFC 6773 §3.8), with the

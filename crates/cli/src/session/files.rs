@@ -3,20 +3,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use tfrc_session::{Existing, Identity, Output, OutputError};
+
+use super::counted;
 use crate::Failure;
-
-/// Policy for a file that exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existing {
-    /// New data goes behind the old.
-    Append,
-    /// Replaces an existing file.
-    Overwrite,
-    /// It stays, and the command is refused.
-    Refuse,
-}
 
 /// Readers of a file that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,64 +17,6 @@ pub(crate) enum Access {
     Owner,
     /// As the user's umask allows.
     Usual,
-}
-
-/// The file behind a name: links and other spellings lead to the same one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Identity {
-    /// A file that exists: its device and its number there.
-    #[cfg(unix)]
-    File(u64, u64),
-    /// A file that does not exist yet, or a system without such numbers.
-    Name(PathBuf),
-}
-
-impl Identity {
-    /// The file that this name leads to; `None` for a terminal, `/dev/null` and the like, which may
-    /// be named twice.
-    fn of(path: &Path) -> Option<Self> {
-        match fs::metadata(path) {
-            Ok(metadata) => Self::of_metadata(&metadata, path),
-            Err(_) => Some(Self::Name(resolved(path))),
-        }
-    }
-
-    /// The file of this name itself, links not followed.
-    pub(crate) fn of_link(path: &Path) -> Option<Self> {
-        fs::symlink_metadata(path).ok().and_then(|metadata| Self::of_metadata(&metadata, path))
-    }
-
-    /// The identity of an open file.
-    pub(crate) fn of_open(file: &File) -> Option<Self> {
-        file.metadata().ok().and_then(|metadata| Self::of_metadata(&metadata, Path::new("")))
-    }
-
-    #[cfg(unix)]
-    fn of_metadata(metadata: &fs::Metadata, _: &Path) -> Option<Self> {
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
-        (!metadata.file_type().is_char_device()).then(|| Self::File(metadata.dev(), metadata.ino()))
-    }
-
-    #[cfg(not(unix))]
-    fn of_metadata(_: &fs::Metadata, path: &Path) -> Option<Self> {
-        Some(Self::Name(resolved(path)))
-    }
-}
-
-/// The name that a file would get if it were made: its folder as it is, links at the end followed.
-fn resolved(path: &Path) -> PathBuf {
-    /// As many as systems follow.
-    const LINKS: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        let Ok(target) = fs::read_link(&path) else { break };
-        path = path.parent().map_or(target.clone(), |folder| folder.join(&target));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (fs::canonicalize(folder), path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path,
-    }
 }
 
 /// Refuses options that name the same file, before any is opened.
@@ -103,12 +37,27 @@ pub(crate) fn all_different(named: &[(&str, &Path)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The refusal to touch a file that is there.
-pub(crate) fn exists(path: &Path) -> Failure {
-    Failure::usage(
-        format!("{}: the file exists already", path.display()),
-        "name another file, or let --overwrite replace it",
-    )
+impl From<OutputError> for Failure {
+    /// The fault with its remedy, by the options of this program.
+    fn from(error: OutputError) -> Self {
+        let hint = match &error {
+            OutputError::Busy { .. } => "wait for its end, or name another file",
+            OutputError::Exists { .. } => "name another file, or let --overwrite replace it",
+            OutputError::InTheWay { .. } => "name another file",
+            OutputError::LeftOver { .. } => "move it away, or let --overwrite replace it",
+            OutputError::NoPlace { .. } => "name a file that can be written, or - for standard output",
+            OutputError::StandardOutput(error) => return Self::standard_output(error),
+            OutputError::Unwritable { .. } => "name a file that can be written",
+            error => return Self::Run(error.to_string()),
+        };
+        let message = match &error {
+            OutputError::LeftOver { path, bytes } => {
+                format!("{}: left over from an earlier run, {}", path.display(), counted(*bytes, "byte"))
+            }
+            error => error.to_string(),
+        };
+        Self::usage(message, hint)
+    }
 }
 
 /// Refuses a file that exists. FIFOs and devices are no such files.
@@ -118,7 +67,9 @@ pub(crate) fn exists(path: &Path) -> Failure {
 pub(crate) fn check_new(path: &Path, existing: Existing) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() && existing == Existing::Refuse => Err(exists(path)),
+        Ok(metadata) if metadata.is_file() && existing == Existing::Refuse => {
+            Err(OutputError::Exists { path: path.to_owned() }.into())
+        }
         Ok(metadata) if metadata.is_dir() => Err(Failure::usage(
             format!("{}: is a directory", path.display()),
             "name a file that can be written",
@@ -168,14 +119,24 @@ pub(crate) fn create(path: &Path, existing: Existing, access: Access) -> Result<
     })
 }
 
-/// The path that opens a pipe or FIFO anew, with flags of its own; `None` for anything else.
-#[cfg(target_os = "linux")]
-pub(crate) fn pipe_path(file: &impl std::os::fd::AsFd) -> Option<PathBuf> {
-    use std::os::fd::AsRawFd;
-    let descriptor = file.as_fd();
-    let status = rustix::fs::fstat(descriptor).ok()?;
-    let is_pipe = rustix::fs::FileType::from_raw_mode(status.st_mode) == rustix::fs::FileType::Fifo;
-    is_pipe.then(|| PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd())))
+/// A phrase about an output that stays unfinished after `bytes` bytes.
+pub(crate) fn held(output: &Output, bytes: u64) -> Option<String> {
+    let name = output.name()?;
+    match output {
+        Output::Part(_) if bytes == 0 || !output.leaves_part() => None,
+        Output::Part(_) => Some(format!("{name} holds {}", counted(bytes, "byte"))),
+        _ => Some(format!("{} went to {name}", counted(bytes, "byte"))),
+    }
+}
+
+/// Closes standard output before the process ends, so that its reader sees the end of the data. No
+/// record may go there afterwards.
+pub(crate) fn close_standard_output() {
+    // The number stays taken, by a device that swallows everything: no other file gets it.
+    #[cfg(unix)]
+    if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(null);
+    }
 }
 
 #[cfg(test)]

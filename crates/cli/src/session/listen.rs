@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use tfrc_net::options::Prefix;
-use tfrc_net::{BindError, Options};
+use tfrc_session::{BindError, Options};
 use tokio::time::Instant;
 
-use super::{Endpoint, Privacy};
+use super::Endpoint;
 use crate::Failure;
 use crate::args::values::{AllowedPeers, DEFAULT_PORT, ListenAt};
 use crate::interrupt::Interrupt;
@@ -28,7 +28,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) async fn listen(
     at: &[SocketAddr],
     options: &Options,
-    privacy: &Privacy,
     reporter: &mut Reporter,
     interrupt: &mut Interrupt,
 ) -> Result<Endpoint, Failure> {
@@ -37,7 +36,7 @@ pub(crate) async fn listen(
     loop {
         let mut failed = None;
         for address in at {
-            match Endpoint::bind(*address, options, privacy) {
+            match Endpoint::bind(*address, options) {
                 Ok(endpoint) => return Ok(endpoint),
                 // The first is what the user wants; the others are for systems that lack it.
                 Err(error) if in_use(&error) => {

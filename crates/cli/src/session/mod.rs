@@ -5,36 +5,27 @@ mod connect;
 mod encoded;
 mod ending;
 pub(crate) mod files;
-mod inbox;
 pub(crate) mod listen;
 mod log_limit;
-mod output;
-mod part;
 mod privacy;
 mod sampler;
-mod source;
 mod tally;
-mod transport;
-mod udp_in;
-mod udp_out;
-mod writer;
 
 pub(crate) use connect::{Callee, IpVersions, connect, resolve};
 pub(crate) use encoded::Encoded;
-pub(crate) use ending::{Ending, count, counted, is_proper, not_whole, why, why_not_connected};
-pub(crate) use files::{Access, Existing};
-pub(crate) use inbox::Inbox;
+pub(crate) use ending::{
+    Ending, at_receiver, clash, count, counted, is_proper, not_whole, why, why_not_connected, why_refused,
+};
+pub(crate) use files::{Access, close_standard_output, held};
 pub(crate) use log_limit::{LogLimit, LogRate};
-pub(crate) use output::{Handle, Output, OutputPlan, close_standard_output, on_disk};
-pub(crate) use part::{ClosingWord, Part};
 pub(crate) use privacy::{Does, Privacy, only_dccp};
 pub(crate) use sampler::Sampler;
-pub(crate) use source::{DatagramSource, Pace};
-pub(crate) use tally::{Tally, Trouble, as_f64};
-pub(crate) use transport::{Connection, Endpoint};
-pub(crate) use udp_in::{UdpInCounts, UdpSource, comes_back, dropped_by_system};
-pub(crate) use udp_out::{UdpOut, UdpOutCounts};
-pub(crate) use writer::{DatagramWriter, Written};
+pub(crate) use tally::{as_f64, complete};
+pub(crate) use tfrc_session::{
+    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, Inbox, Output, OutputPlan,
+    Pace, Part, Tally, Trouble, UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back,
+    dropped_by_system, on_disk,
+};
 
 use std::future::Future;
 use std::net::SocketAddr;

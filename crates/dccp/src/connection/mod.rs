@@ -19,7 +19,7 @@ mod queue;
 mod receive;
 mod refused;
 mod seq;
-mod standing;
+pub mod standing;
 mod state;
 mod stats;
 #[cfg(test)]

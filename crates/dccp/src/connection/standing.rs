@@ -1,5 +1,5 @@
 //! Asks a connection that has fallen silent if its peer is still there, because another client
-//! wants its place.
+//! wants its place. The questions have the same numbers and times over any carrier.
 
 use tfrc_units::{Duration, Instant};
 
@@ -28,16 +28,16 @@ pub(super) struct Question {
     rest: Instant,
 }
 
-/// Syncs that must go unanswered.
-const ASKED: u8 = 2;
+/// Questions that must go unanswered: Syncs, over DCCP.
+pub const ASKED: u8 = 2;
 /// A peer heard from within this time, or four round-trip times, is there.
-const LATELY: Duration = Duration::from_secs(1);
+pub const LATELY: Duration = Duration::from_secs(1);
 /// An answer must come within two round-trip times, and no less than this.
 const LEAST_SPACING: Duration = Duration::from_millis(250);
 /// After an answer the peer is not asked again for this long. Both Syncs of a question go
 /// unanswered at 5 % loss in each direction once in a hundred times; with this rest an idle client
 /// behind a translator, whose neighbour asks without end, is not worn down within seconds.
-const REST: Duration = Duration::from_secs(5);
+pub const REST: Duration = Duration::from_secs(5);
 
 impl Connection {
     /// The time of the last valid packet.

@@ -7,7 +7,7 @@ use tfrc_units::Duration;
 
 use super::*;
 use crate::Options;
-use crate::options::Listen;
+use crate::options::{Common, Listen};
 
 const DELAY: Duration = Duration::from_micros(25);
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
@@ -32,7 +32,7 @@ impl TestHost {
     fn new(options: &Options, late: Duration) -> Self {
         let end =
             |options: &Options, seed| State::new(Machine::new(options, [seed; 32], None).expect("in range"));
-        let server = Options { accept: Listen::One, ..Options::default() };
+        let server = Options::from(Common { accept: Listen::One, ..Common::default() });
         let mut ends = [end(options, 1), end(&server, 2)];
         let id = ends[0].machine.connect(Instant::ZERO, SERVER).expect("a port");
         ends[0].add_slot(id);
@@ -108,7 +108,7 @@ fn at(ms: u64) -> Instant {
 /// stays a grid of milliseconds.
 #[test]
 fn late_wake_ups_do_not_move_what_is_due() {
-    let options = Options { segment_bytes: 1000, cap_bps: Some(8e6), ..Options::default() };
+    let options = Options::from(Common { segment_bytes: 1000, cap_bps: Some(8e6), ..Common::default() });
     let mut world = TestHost::new(&options, Duration::from_micros(400));
     world.run_until(at(1000), 1000);
     let before = world.sent.len();
@@ -148,7 +148,8 @@ fn what_nobody_reads_is_not_kept() {
 /// the base length.
 #[test]
 fn messages_about_long_packets_are_checked() {
-    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world =
+        TestHost::new(&Options::from(Common { segment_bytes: 1400, ..Common::default() }), Duration::ZERO);
     world.run_until(at(50), 1400);
     let (now, packet) = (world.now, world.packet.clone());
     assert_eq!(world.longest(), 1472);
@@ -173,7 +174,8 @@ fn messages_about_long_packets_are_checked() {
 /// Our own system does not take a length: the next ones are as long as every path takes.
 #[test]
 fn a_length_refused_by_the_system_is_not_sent_again() {
-    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world =
+        TestHost::new(&Options::from(Common { segment_bytes: 1400, ..Common::default() }), Duration::ZERO);
     world.run_until(at(50), 1400);
     world.ends[0].machine.refused(world.now, CLIENT, &[0; 1400]);
     assert_eq!(world.longest(), 1472, "somebody else's");
@@ -200,7 +202,8 @@ fn loss_events_after_the_first_may_be_repaired() {
 /// do not stretch a linger.
 #[test]
 fn strangers_are_not_heard_by_who_lingers() {
-    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world =
+        TestHost::new(&Options::from(Common { segment_bytes: 1400, ..Common::default() }), Duration::ZERO);
     world.run_until(at(50), 1400);
     let data = world.packet.clone();
     world.flying.clear();
@@ -241,7 +244,8 @@ fn strangers_are_not_heard_by_who_lingers() {
 /// with it, and not when the machine's patience ends, half a minute later.
 #[test]
 fn who_ignores_the_request_to_close_has_to_go() {
-    let mut world = TestHost::new(&Options { segment_bytes: 1400, ..Options::default() }, Duration::ZERO);
+    let mut world =
+        TestHost::new(&Options::from(Common { segment_bytes: 1400, ..Common::default() }), Duration::ZERO);
     world.run_until(at(50), 1400);
     let now = world.now;
     let server = &mut world.ends[1];

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfrc_emu::Monitor;
-use tfrc_net::options::Listen;
+use tfrc_net::options::{Common, Listen};
 use tfrc_net::{Endpoint, Options};
 use tfrc_report::record::{EventKind, Record, Role};
 use tfrc_scenario::{Document, Flow, FlowKind, FlowTimetable, Group, Lines, Scenario, TcpFlow};
@@ -69,7 +69,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let bind =
         |options: &Options| Endpoint::bind(any, options).map_err(|error| Failure::Run(error.to_string()));
-    let receiver = bind(&Options { accept: Listen::One, ..Options::default() })?;
+    let receiver = bind(&Common { accept: Listen::One, ..Common::default() }.into())?;
     let sender = bind(&Options::default())?;
     let starts = starts(args);
     let spares = if screen.is_some() { SPARES } else { 0 };

@@ -12,7 +12,7 @@ use tfrc_world::watch::Look;
 use tfrc_world::world::relayed::{Flows, summaries};
 
 use super::contest::Contest;
-use crate::session::{Connection, Sampler, Tally, as_f64};
+use crate::session::{Connection, Sampler, Tally, as_f64, complete};
 
 /// Everything that is seen of the run while it lasts.
 pub(super) struct Watch {
@@ -174,7 +174,7 @@ impl Watch {
             equivalence_ratio: self.contest.equivalence(),
             ..Summary::default()
         };
-        tally.complete(status.stats.sent_data_packets, &mut summary);
+        complete(&tally, status.stats.sent_data_packets, &mut summary);
         let measured = self.measured();
         summary.wire_goodput_bps = measured.map(|m| m.rate(|moment| moment.snapshot.there.delivered.bytes));
         summary.flows = vec![FlowSummary {

@@ -127,7 +127,7 @@ async fn open(
         OutputPlan::Direct(path) => format!("waiting for a reader of {}", path.display()),
         _ => "waiting for the output".to_owned(),
     };
-    let opening = session::blocking(move || plan.open());
+    let opening = session::blocking(move || Ok(plan.open()?));
     tokio::pin!(opening);
     let patience = tokio::time::sleep(PATIENCE);
     let opened = tokio::select! {

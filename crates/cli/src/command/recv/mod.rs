@@ -40,7 +40,7 @@ use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
     self, Callee, Connection, Does, Ending, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, SAMPLE,
-    connect, counted, listen, resolve, shown,
+    connect, counted, listen, resolve, shown, why_refused,
 };
 use crate::{Failure, live, log};
 
@@ -126,7 +126,7 @@ async fn wait_for_callers(
     let at = listen::addresses(args.bind.as_ref(), args.port).await?;
     let warning = options.check_reach(args, &at)?;
     let privacy = Privacy::new(&args.private, Does::Listens(&args.allow_key), reporter)?;
-    let endpoint = listen::listen(&at, &options.endpoint(args), &privacy, reporter, interrupt).await?;
+    let endpoint = listen::listen(&at, &options.endpoint(args, &privacy), reporter, interrupt).await?;
     options.check_loop(endpoint.local_addr())?;
     reporter.note(&format!("listening on {}", endpoint.local_addr()));
     privacy.introduce(endpoint.local_addr(), "tfrc send", "", reporter);
@@ -150,7 +150,7 @@ async fn call(
         let privacy = Privacy::new(&args.private, Does::Calls(&from.to_string()), reporter)?;
         privacy.warn(&addresses, reporter);
         let callee = Callee { name: from, addresses: &addresses, wait: args.wait };
-        let options = options.endpoint(args);
+        let options = options.endpoint(args, &privacy);
         connect(callee, Part::Receives, &options, Recordings::default(), &privacy, reporter).await
     };
     let interrupted = || Failure::Run(format!("interrupted before {from} answered"));
@@ -269,7 +269,7 @@ async fn watch(receiver: Arc<Receiver>) {
         let now = receiver.endpoint.now();
         for refusal in receiver.endpoint.take_refusals() {
             if limit.admit(now) {
-                tracing::info!("refused {}: {}", shown(refusal.remote), refusal.why);
+                tracing::info!("refused {}: {}", shown(refusal.remote), why_refused(refusal.reason));
             } else {
                 limit.passed_over(false);
             }

@@ -4,9 +4,8 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use tfrc_net::Options;
-use tfrc_net::options::{DataFrom, Listen};
 use tfrc_report::record::Outcome;
+use tfrc_session::{Common, DataFrom, Dccp, Listen, Options};
 use tfrc_units::Duration;
 
 use super::naming::Pattern;
@@ -14,7 +13,7 @@ use super::program::CommandLine;
 use crate::args::values::{FileOrStream, Limit, Target};
 use crate::args::{Format, RecvArgs};
 use crate::reporter::{ReporterConfig, SummaryTo};
-use crate::session::{Existing, OutputPlan, Part, UdpOut, comes_back, files, listen, only_dccp};
+use crate::session::{Existing, OutputPlan, Part, Privacy, UdpOut, comes_back, files, listen, only_dccp};
 use crate::{Failure, limits, page};
 
 /// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
@@ -129,7 +128,7 @@ impl ServeOptions {
             ));
         }
         if args.private.quic && args.service != 0 {
-            return Err(only_dccp("--service"));
+            return Err(only_dccp("service"));
         }
         check_files(args)?;
         let destination = destination(args)?;
@@ -187,15 +186,14 @@ impl ServeOptions {
     }
 
     /// The options of the endpoint.
-    pub(super) fn endpoint(&self, args: &RecvArgs) -> Options {
-        let usual = Options::default();
-        Options {
+    pub(super) fn endpoint(&self, args: &RecvArgs, privacy: &Privacy) -> Options {
+        let usual = Common::default();
+        let common = Common {
             greeting: Part::Receives.word().to_owned(),
             receive_queue: match &self.destination {
                 Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
                 _ => usual.receive_queue,
             },
-            service: args.service,
             revision: args.revision,
             accept: match self.take {
                 _ if args.from.is_some() => Listen::Refuse,
@@ -211,7 +209,9 @@ impl ServeOptions {
             },
             silence: Some(args.silence),
             ..usual
-        }
+        };
+        let dccp = Dccp { service: args.service, ..Dccp::default() };
+        Options { common, carrier: privacy.carrier(dccp) }
     }
 
     /// Refuses to send what is received back to where it comes in.
@@ -309,7 +309,9 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
             }
             Ok(Destination::Files { name, existing })
         }
-        output => OutputPlan::new(output.as_ref(), existing).map(Destination::One),
+        Some(FileOrStream::File(path)) => Ok(Destination::One(OutputPlan::new(path, existing)?)),
+        Some(FileOrStream::Standard) => Ok(Destination::One(OutputPlan::Standard)),
+        None => Ok(Destination::One(OutputPlan::Nowhere)),
     }
 }
 

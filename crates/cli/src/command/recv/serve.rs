@@ -24,7 +24,8 @@ use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
     self, ClosingWord, Connection, DatagramWriter, Ending, Inbox, Output, Part, SAMPLE, Sampler, Tally, Task,
-    Trouble, UdpOutCounts, Written, as_f64, count, counted, is_proper, not_whole, shown, why,
+    Trouble, UdpOutCounts, Written, as_f64, clash, complete, count, counted, is_proper, not_whole, shown,
+    why,
 };
 
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
@@ -139,7 +140,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
-    let clash = Part::Receives.clash(connection);
+    let clash = clash(Part::Receives, connection);
     let first = interrupt.or(connection.recv()).await.flatten();
     let empty = first.is_none() && ClosingWord::of_peer(connection) == Some(ClosingWord::Empty);
     // A stranger who brings nothing makes no file and starts no program; a sender of an empty file
@@ -229,7 +230,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let held = match place {
         Some(place) => Some(format!("{place} holds {}", counted(tally.bytes, "byte"))),
         None if ending.outcome == Outcome::Complete => None,
-        None => sink.output.holds(tally.bytes),
+        None => session::held(&sink.output, tally.bytes),
     };
     ending = ending.with(held).with(absence);
     if let Some(fault) = sink.program_ended(interrupt.wished()).await {
@@ -404,7 +405,7 @@ impl Serving<'_> {
             unreachable_reports: self.player.as_ref().map(|player| player.unreachable()).filter(|n| *n > 0),
             ..Summary::default()
         };
-        tally.complete(sent, &mut summary);
+        complete(&tally, sent, &mut summary);
         if let Some(ClosingWord::File(length)) = self.word.filter(|_| self.keeps_whole) {
             summary.file_bytes = Some(length);
             summary.missing_bytes = Some(length.saturating_sub(tally.bytes));

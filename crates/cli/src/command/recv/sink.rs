@@ -8,7 +8,6 @@ use super::naming::Naming;
 use super::options::Destination;
 use super::program::Program;
 use crate::Failure;
-use crate::args::values::FileOrStream;
 use crate::session::{self, Output, OutputPlan, UdpOut};
 
 /// Time that a program has to end by itself once `recv` ends.
@@ -41,12 +40,12 @@ impl Sink {
             Destination::Files { name, existing } => {
                 let (path, existing) = (PathBuf::from(name.fill(naming)), *existing);
                 // A pipe that somebody has put there would be waited for, and keep the place.
-                let opening = move || match OutputPlan::new(Some(&FileOrStream::File(path)), existing)? {
+                let opening = move || match OutputPlan::new(&path, existing)? {
                     OutputPlan::Direct(path) => Err(Failure::usage(
                         format!("{}: is in the way and not a file", path.display()),
                         "move it away",
                     )),
-                    plan => plan.open(),
+                    plan => Ok(plan.open()?),
                 };
                 session::blocking(opening).await.map(Self::of).map_err(|failure| failure.sentence())
             }

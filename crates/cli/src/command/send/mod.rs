@@ -31,7 +31,7 @@ use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
     self, Connection, Does, Encoded, Ending, Endpoint, Existing, Privacy, Sampler, Tally, Trouble, UdpSource,
-    as_f64, count, counted, is_proper, not_whole, why,
+    as_f64, at_receiver, complete, count, counted, is_proper, not_whole, why,
 };
 
 /// Runs `tfrc send`.
@@ -98,7 +98,7 @@ async fn send(
     }
     let mut source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
-    let options = prepare::options(args, cap);
+    let options = prepare::options(args, cap, &privacy);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
     let mut patience = interrupt.clone();
@@ -182,7 +182,7 @@ async fn send(
     let tally =
         tally.map(|tally| tally.bounded(status.stats.sent_data_packets, status.stats.sent_data_bytes));
     match &tally {
-        Some(tally) => tally.complete(status.stats.sent_data_packets, &mut summary),
+        Some(tally) => complete(tally, status.stats.sent_data_packets, &mut summary),
         None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),
     }
     let data = if args.file.is_some() || args.udp_in.is_some() { Data::Given } else { Data::MadeUp };
@@ -266,7 +266,7 @@ fn judge(
         .then(|| format!("{} not sent", counted(status.unsent_packets, "datagram")));
     let trouble = tally.and_then(|tally| tally.trouble);
     if let Some(trouble) = trouble.filter(|_| tally.is_some_and(Tally::is_receivers)) {
-        return Ending::failed(trouble.at_receiver()).with(written).with(unsent);
+        return Ending::failed(at_receiver(trouble)).with(written).with(unsent);
     }
     let lost = || match tally {
         // Only `tfrc recv` has words for that.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tfrc_net::{Options, Recordings};
+use tfrc_session::{Options, Recordings};
 
 use super::trial::{self, Trial};
 use crate::Failure;
@@ -10,8 +10,8 @@ use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use crate::session::{
-    Callee, Connection, DatagramSource, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, connect,
-    listen, resolve, shown,
+    Callee, Connection, DatagramSource, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, clash,
+    connect, listen, resolve, shown,
 };
 
 /// The longest wait for a peer that is not wanted.
@@ -76,7 +76,7 @@ impl Connecting<'_> {
             let callee = Callee { name, addresses, wait: args.wait };
             return connect(callee, Part::Sends, options, recordings, privacy, reporter).await;
         }
-        let endpoint = listen::listen(addresses, options, privacy, reporter, interrupt).await?;
+        let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
         reporter.note(&format!("listening on {}", endpoint.local_addr()));
         privacy.introduce(endpoint.local_addr(), "tfrc recv --from", " -o FILE", reporter);
         let accepted = match args.wait {
@@ -105,7 +105,7 @@ async fn taker(
             return Err(Failure::Run("the network of this end has failed".to_owned()));
         };
         let peer = connection.remote_addr().map_or_else(String::new, shown);
-        if let Some(why) = Part::Sends.clash(&connection) {
+        if let Some(why) = clash(Part::Sends, &connection) {
             // It closes, or is closed.
             let _ = tokio::time::timeout(FAREWELL, connection.close()).await;
             drop(connection);

@@ -5,16 +5,17 @@ use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::{CircuitBreaker, DataFrom, Listen, Promise, SkippedNumbers};
-use tfrc_net::{Boundaries, Options, Recordings, Variant};
-use tfrc_units::{Dscp, Rate};
+use tfrc_net::options::Promise;
+use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordings};
+use tfrc_units::Rate;
 
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
 use crate::reporter::Reporter;
 use crate::session::{
-    Access, DatagramSource, Existing, Pace, Part, UdpSource, blocking, comes_back, files, listen, only_dccp,
+    Access, DatagramSource, Existing, Pace, Part, Privacy, UdpSource, blocking, comes_back, files, listen,
+    only_dccp,
 };
 
 /// The cap of a session with another host, unless the user says otherwise.
@@ -51,25 +52,18 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
     outputs.map(|(_, path)| path).try_for_each(|path| files::check_new(path, existing(args)))
 }
 
-/// Refuses options that only DCCP has in a private session.
+/// Refuses options that only DCCP has in a private session: those of [`dccp`] and recordings.
 ///
 /// # Errors
-/// [`Failure::Usage`] with the first of them.
+/// [`Failure::Usage`] with one of them.
 pub(super) fn check_private(args: &SendArgs) -> Result<(), Failure> {
     if !args.private.quic {
         return Ok(());
     }
-    let given = [
-        ("--journal", args.journal.is_some()),
-        ("--pcap", args.pcap.is_some()),
-        ("--guarantee", args.guarantee.is_some()),
-        ("--variant", args.variant != Variant::default()),
-        ("--dscp", args.dscp != Dscp::DEFAULT),
-        ("--circuit-breaker", args.circuit_breaker != CircuitBreaker::default()),
-        ("--optimistic-acks", args.optimistic_acks != SkippedNumbers::default()),
-        ("--service", args.service != 0),
-    ];
-    given.iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(option, _)| Err(only_dccp(option)))
+    let recordings = [("journal", &args.journal), ("pcap", &args.pcap)];
+    let recordings = recordings.into_iter().filter(|(_, path)| path.is_some());
+    let chosen = recordings.map(|(name, _)| name.to_owned()).chain(dccp(args).chosen()).next();
+    chosen.map_or(Ok(()), |name| Err(only_dccp(&name)))
 }
 
 /// The cap on the sending rate, in bit/s.
@@ -102,32 +96,40 @@ pub(super) fn cap(
 }
 
 /// The options of the endpoint.
-pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>) -> Options {
-    Options {
-        service: args.service,
+pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>, privacy: &Privacy) -> Options {
+    let common = Common {
         greeting: Part::Sends.word().to_owned(),
         // Datagrams of another program go as they are.
         boundaries: if args.udp_in.is_some() { Boundaries::Kept } else { Boundaries::Free },
         accept: if args.reverse { Listen::One } else { Listen::Refuse },
         data_from: if args.reverse { DataFrom::Listener } else { DataFrom::Caller },
         allow: listen::networks(&args.allow),
-        variant: args.variant,
         revision: args.revision(),
         profile: args.profile(),
         friend: args.friend,
         segment_bytes: u32::from(args.length()),
         cap_bps,
+        max_queue_delay: args.max_queue_delay,
+        no_feedback_floor: args.no_feedback_floor,
+        ..Common::default()
+    };
+    Options { common, carrier: privacy.carrier(dccp(args)) }
+}
+
+/// The options that DCCP alone has.
+fn dccp(args: &SendArgs) -> Dccp {
+    Dccp {
+        service: args.service,
+        variant: args.variant,
         guarantee: args.guarantee.map(|rate| Promise {
             rate,
             start: args.guarantee_start,
             give_way_below: args.guarantee_threshold,
         }),
-        max_queue_delay: args.max_queue_delay,
-        no_feedback_floor: args.no_feedback_floor,
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
         optimistic_acks: args.optimistic_acks,
-        ..Options::default()
+        ..Dccp::default()
     }
 }
 

@@ -3,10 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 
-use tfrc_net::{BindError, Options};
-use tfrc_quic::{
-    ConnectError, Connection, Endpoint, Fingerprint, Key, KeyError, KnownHost, KnownHosts, Remembered,
-    connect_any, connect_waiting,
+use tfrc_session::{
+    AttemptError, ConnectError, Fingerprint, FingerprintError, Key, KeyError, KnownHost, KnownHosts,
+    KnownHostsError, Quic, Remembered, settings_folder,
 };
 
 use super::Does;
@@ -67,33 +66,16 @@ impl Keys {
         Ok(Self { own: loaded.key, allow, called })
     }
 
-    /// Opens a port to listen on.
-    ///
-    /// # Errors
-    /// [`BindError`].
-    pub(crate) fn bind(&self, address: SocketAddr, options: &Options) -> Result<Endpoint, BindError> {
-        Endpoint::bind(address, options, &self.own, &self.allow)
+    /// The keys for a session: the host's that is called, or those that are let in.
+    pub(super) fn carrier(&self) -> Quic {
+        let peers = self.called.as_ref().map_or_else(|| self.allow.clone(), |called| vec![called.key]);
+        Quic { key: self.own.clone(), peers }
     }
 
-    /// Connects to the host whose key is known, and remembers a key that the user has named.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] if the key there is another, or this end's is not let in;
-    /// [`Failure::Run`] if there is no connection.
-    pub(crate) async fn connect(
-        &self,
-        addresses: &[SocketAddr],
-        options: &Options,
-        wait: Option<tfrc_units::Duration>,
-    ) -> Result<(Endpoint, Connection), Failure> {
-        let Some(called) = &self.called else {
-            return Err(Failure::Run("no host to connect to".to_owned()));
-        };
-        let connected = match wait {
-            Some(wait) => connect_waiting(addresses, options, &self.own, called.key, wait.into()).await,
-            None => connect_any(addresses, options, &self.own, called.key).await,
-        };
-        connected.map_err(|(address, error)| called.failure(address, &error))
+    /// The failure of a session because the key there is another, or this end's is not let in.
+    pub(super) fn refused(&self, error: &ConnectError) -> Option<Failure> {
+        let (Some(called), ConnectError::Failed(attempts)) = (&self.called, error) else { return None };
+        attempts.iter().find_map(|(_, error)| called.refused(error))
     }
 
     /// Keeps the key of the host that was called, if the user has named it.
@@ -126,33 +108,28 @@ impl Keys {
 }
 
 impl Called {
-    fn failure(&self, address: Option<SocketAddr>, error: &ConnectError) -> Failure {
+    fn refused(&self, error: &AttemptError) -> Option<Failure> {
         let host = &self.host;
-        match error {
-            ConnectError::OtherKey(seen) => {
-                let expected = match self.line {
-                    Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
-                    None => "that of --peer-key".to_owned(),
-                };
-                Failure::usage(
-                    format!(
-                        "the key of {host} is {seen}, not {} ({expected}): the host has another key now, or \
-                         somebody else answers",
-                        self.key
-                    ),
-                    "compare it with the fingerprint that tfrc prints there; if that is the one, name it once \
-                     with --peer-key",
-                )
-            }
-            ConnectError::NotAllowed(own) => Failure::usage(
-                format!("{host} does not let this end in: its key is {own}"),
-                format!("have `--allow-key {own}` added there, if you are meant"),
-            ),
-            error => {
-                let at = address.map_or_else(|| host.clone(), shown);
-                Failure::Run(format!("cannot connect to {at}: {error}"))
-            }
+        if let Some(seen) = error.other_key() {
+            let expected = match self.line {
+                Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
+                None => "that of --peer-key".to_owned(),
+            };
+            return Some(Failure::usage(
+                format!(
+                    "the key of {host} is {seen}, not {} ({expected}): the host has another key now, or \
+                     somebody else answers",
+                    self.key
+                ),
+                "compare it with the fingerprint that tfrc prints there; if that is the one, name it once \
+                 with --peer-key",
+            ));
         }
+        let own = error.refused_key()?;
+        Some(Failure::usage(
+            format!("{host} does not let this end in: its key is {own}"),
+            format!("have `--allow-key {own}` added there, if you are meant"),
+        ))
     }
 }
 
@@ -160,7 +137,7 @@ impl Called {
 fn called(args: &PrivateArgs, host: &str) -> Result<Called, Failure> {
     let hosts = KnownHosts::at(folder()?.join("known_hosts"));
     let named = args.peer_key.as_ref().map(|key| fingerprint("--peer-key", key)).transpose()?;
-    let wrong = |error: tfrc_quic::KnownHostsError| {
+    let wrong = |error: KnownHostsError| {
         Failure::usage(error.to_string(), "mend the line, or delete it; --peer-key adds hosts")
     };
     if let Some(key) = named {
@@ -176,7 +153,7 @@ fn called(args: &PrivateArgs, host: &str) -> Result<Called, Failure> {
 }
 
 fn fingerprint(option: &str, written: &str) -> Result<Fingerprint, Failure> {
-    written.parse().map_err(|error: tfrc_quic::FingerprintError| {
+    written.parse().map_err(|error: FingerprintError| {
         Failure::usage(format!("{option} {written}: not a fingerprint"), error.to_string())
     })
 }
@@ -194,11 +171,9 @@ fn unusable(error: &KeyError) -> Failure {
     }
 }
 
-/// The folder of this program among the user's settings (XDG Base Directory Specification).
+/// The folder of this program among the user's settings.
 fn folder() -> Result<PathBuf, Failure> {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
-    base.map(|base| base.join("tfrc")).ok_or_else(|| {
+    settings_folder().ok_or_else(|| {
         Failure::usage("no folder for keys: neither HOME nor XDG_CONFIG_HOME is set", "set one of them")
     })
 }

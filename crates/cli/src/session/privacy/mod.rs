@@ -5,6 +5,8 @@ mod keys;
 
 use std::net::SocketAddr;
 
+use tfrc_session::{Carrier, ConnectError, Dccp};
+
 use crate::Failure;
 use crate::args::PrivateArgs;
 use crate::reporter::Reporter;
@@ -22,8 +24,9 @@ pub(crate) enum Privacy {
     Keys(Box<Keys>),
 }
 
-/// The failure of a private session with an option that only DCCP has.
-pub(crate) fn only_dccp(option: &str) -> Failure {
+/// The failure of a private session with an option that only DCCP has, by its name in [`Dccp`].
+pub(crate) fn only_dccp(name: &str) -> Failure {
+    let option = format!("--{}", name.replace('_', "-"));
     Failure::usage(
         format!("{option} belongs to DCCP, and --quic sends by QUIC"),
         format!("leave out {option}, or --quic"),
@@ -60,6 +63,27 @@ impl Privacy {
             ));
         }
         Ok(Self::None)
+    }
+
+    /// The carrier of a session with this protection; these are the options that DCCP alone has.
+    pub(crate) fn carrier(&self, dccp: Dccp) -> Carrier {
+        match self {
+            Self::None => Carrier::Dccp(dccp),
+            #[cfg(feature = "quic")]
+            Self::Keys(keys) => Carrier::Quic(keys.carrier()),
+        }
+    }
+
+    /// The failure of a session that was not made because of a key; `None` for other reasons.
+    pub(crate) fn refused(&self, error: &ConnectError) -> Option<Failure> {
+        match self {
+            Self::None => {
+                let _ = error;
+                None
+            }
+            #[cfg(feature = "quic")]
+            Self::Keys(keys) => keys.refused(error),
+        }
     }
 
     /// Says once that a session with another host can be read on its way.

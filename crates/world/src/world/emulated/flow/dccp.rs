@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tfrc::config::PacketSize;
 use tfrc_emu::NodeSpace;
 use tfrc_net::io::Timer;
-use tfrc_net::options::{EcnSending, Listen, Study};
+use tfrc_net::options::{Common, Dccp, EcnSending, Listen, Study};
 use tfrc_net::{Connection, Endpoint, LatePolicy, Options, SendError, Variant};
 use tfrc_units::{Dscp, Ecn, Instant, saturating};
 use tokio::time::MissedTickBehavior;
@@ -67,13 +67,11 @@ impl Session {
     }
 
     fn options(&self, accept: Listen) -> Options {
+        // A backlog never waits long; other applications leave out what cannot go.
+        let send_queue = if self.is_backlogged() { BACKLOG_QUEUE } else { PACED_QUEUE };
         Options {
-            variant: self.variant,
-            accept,
-            dscp: self.dscp,
-            // A backlog never waits long; other applications leave out what cannot go.
-            send_queue: if self.is_backlogged() { BACKLOG_QUEUE } else { PACED_QUEUE },
-            ..Options::default()
+            common: Common { accept, send_queue, ..Common::default() },
+            dccp: Dccp { variant: self.variant, dscp: self.dscp, ..Dccp::default() },
         }
     }
 

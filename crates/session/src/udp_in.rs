@@ -15,7 +15,7 @@ const WAITING: usize = 256;
 const LONGEST: usize = 1 << 16;
 
 /// A local UDP port whose datagrams are read and wait for the connection.
-pub(crate) struct UdpSource {
+pub struct UdpSource {
     queue: mpsc::Receiver<Vec<u8>>,
     task: JoinHandle<io::Error>,
     counts: Arc<UdpInCounts>,
@@ -23,7 +23,7 @@ pub(crate) struct UdpSource {
 
 /// Datagrams that came to a port and do not become datagrams of the session.
 #[derive(Debug, Default)]
-pub(crate) struct UdpInCounts {
+pub struct UdpInCounts {
     dropped: AtomicU64,
     too_long: AtomicU64,
     longest: AtomicU64,
@@ -40,7 +40,7 @@ impl UdpSource {
     ///
     /// # Errors
     /// The error of the system.
-    pub(crate) async fn open(at: SocketAddr) -> io::Result<Self> {
+    pub async fn open(at: SocketAddr) -> io::Result<Self> {
         if at.ip().is_multicast() {
             return Err(io::Error::other("is a multicast address, which belongs to no host"));
         }
@@ -55,7 +55,7 @@ impl UdpSource {
     ///
     /// # Errors
     /// The error of the system.
-    pub(crate) async fn next(&mut self) -> io::Result<Vec<u8>> {
+    pub async fn next(&mut self) -> io::Result<Vec<u8>> {
         match self.queue.recv().await {
             Some(datagram) => Ok(datagram),
             None => Err((&mut self.task).await.unwrap_or_else(io::Error::other)),
@@ -63,12 +63,14 @@ impl UdpSource {
     }
 
     /// The address at which datagrams are taken.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
         self.counts.port
     }
 
     /// The counts, which go on.
-    pub(crate) fn counts(&self) -> Arc<UdpInCounts> {
+    #[must_use]
+    pub fn counts(&self) -> Arc<UdpInCounts> {
         Arc::clone(&self.counts)
     }
 }
@@ -104,23 +106,23 @@ async fn read(
 
 impl UdpInCounts {
     /// Counts a datagram that no packet of the path can carry.
-    pub(crate) fn refuse(&self, length: usize) {
+    pub fn refuse(&self, length: usize) {
         self.too_long.fetch_add(1, Ordering::Relaxed);
         self.longest.fetch_max(tfrc_units::saturating(length), Ordering::Relaxed);
     }
 
     /// Datagrams longer than a packet of the path carries, and the longest of them, bytes.
-    pub(crate) fn too_long(&self) -> (u64, u64) {
+    pub fn too_long(&self) -> (u64, u64) {
         (self.too_long.load(Ordering::Relaxed), self.longest.load(Ordering::Relaxed))
     }
 
     /// Datagrams that waited when the source ended.
-    pub(crate) fn unsent(&self) -> u64 {
+    pub fn unsent(&self) -> u64 {
         self.unsent.load(Ordering::Relaxed)
     }
 
     /// Datagrams that found no room: here, or in the system's buffer where that is known.
-    pub(crate) fn dropped(&self) -> u64 {
+    pub fn dropped(&self) -> u64 {
         let by_system = self.port.map_or(0, dropped_by_system);
         let by_system = self.by_system.fetch_max(by_system, Ordering::Relaxed).max(by_system);
         self.dropped.load(Ordering::Relaxed) + by_system
@@ -129,7 +131,8 @@ impl UdpInCounts {
 
 /// Datagrams that Linux dropped because the buffer of the socket with this address was full: the
 /// last column of its table of sockets. 0 where there is no such table.
-pub(crate) fn dropped_by_system(port: SocketAddr) -> u64 {
+#[must_use]
+pub fn dropped_by_system(port: SocketAddr) -> u64 {
     let table = if port.is_ipv4() { "/proc/self/net/udp" } else { "/proc/self/net/udp6" };
     std::fs::read_to_string(table).map_or(0, |text| drops_of(&text, port))
 }
@@ -151,7 +154,8 @@ fn drops_of(table: &str, at: SocketAddr) -> u64 {
 }
 
 /// True if what is sent to `target` comes to a socket of this host that is bound to `listener`.
-pub(crate) fn comes_back(listener: SocketAddr, target: SocketAddr) -> bool {
+#[must_use]
+pub fn comes_back(listener: SocketAddr, target: SocketAddr) -> bool {
     let (here, there) = (listener.ip().to_canonical(), target.ip().to_canonical());
     // Only an address of this host can be bound to. Nothing else is sent to the unspecified one.
     let is_ours = || there.is_unspecified() || UdpSocket::bind((there, 0)).is_ok();

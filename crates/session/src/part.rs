@@ -4,12 +4,14 @@
 
 use std::fmt;
 
-use super::Connection;
+use crate::Connection;
 
 /// The part of one end in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
+    /// It takes the data.
     Receives,
+    /// It has the data.
     Sends,
 }
 
@@ -20,7 +22,7 @@ const FILE: &str = "file ";
 
 /// The closing text of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClosingWord {
+pub enum ClosingWord {
     /// Its source had no data, such as an empty file: the receiver has all of it.
     Empty,
     /// It has sent a file of this many bytes, which is of use only if it is whole.
@@ -31,7 +33,7 @@ pub(crate) enum ClosingWord {
 
 impl ClosingWord {
     /// The word in a peer's closing text; another text is not ours.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         match text {
             "empty" => Some(Self::Empty),
             UNFINISHED => Some(Self::Unfinished),
@@ -40,7 +42,7 @@ impl ClosingWord {
     }
 
     /// The word that the peer has closed with.
-    pub(crate) fn of_peer(connection: &Connection) -> Option<Self> {
+    pub fn of_peer(connection: &Connection) -> Option<Self> {
         connection.peer_closing_text().as_deref().and_then(Self::read)
     }
 }
@@ -57,20 +59,18 @@ impl fmt::Display for ClosingWord {
 
 impl Part {
     /// The word on the wire.
-    pub(crate) const fn word(self) -> &'static str {
+    #[must_use]
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Receives => "receives",
             Self::Sends => "sends",
         }
     }
 
-    /// A sentence for two ends with the same part: no data can come of it.
-    pub(crate) fn clash(self, connection: &Connection) -> Option<&'static str> {
-        let same = connection.peer_greeting().is_some_and(|greeting| greeting == self.word());
-        same.then_some(match self {
-            Self::Receives => "the peer receives, too: one end has to send, with tfrc send",
-            Self::Sends => "the peer sends, too: one end has to receive, with tfrc recv",
-        })
+    /// True for two ends with the same part: no data can come of it.
+    #[must_use]
+    pub fn clashes(self, connection: &Connection) -> bool {
+        connection.peer_greeting().is_some_and(|greeting| greeting == self.word())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Connecting to a name that has several addresses (RFC 8305).
+//! Connecting to a name that has several addresses (RFC 8305), and to an end that comes later.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -11,33 +11,46 @@ use std::time::Duration;
 use tfrc_dccp::wire::ResetCode;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::{BindError, Cause, ConnectError, Connection, Endpoint, Options, Recordings};
+use crate::{BindError, Carrier, Cause, Connection, Endpoint, Options, Recordings};
 
 /// Connection Attempt Delay (RFC 8305 §5, §8).
 const DELAY: Duration = Duration::from_millis(250);
 /// Time between two rounds of attempts while a receiver is waited for.
 const AGAIN: Duration = Duration::from_millis(250);
+/// The longest attempt over QUIC; on a path that loses one packet in five one of some hundred takes
+/// 20 s.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The first attempt over QUIC at a peer that may come later, whose packets are repeated more and
+/// more rarely. Later ones last longer.
+const FIRST_WAIT: Duration = Duration::from_secs(3);
 /// Addresses tried at most; each has a socket while it is tried.
 const MOST: usize = 10;
 /// Bytes of a recording kept until its attempt wins; a handshake takes some kilobytes.
 const MOST_RECORDED: usize = 16 << 20;
 
-/// Why none of several addresses could be connected to.
+/// Why there is no connection to any of the addresses.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConnectAnyError {
+pub enum ConnectError {
     /// No address was given.
     #[error("no address to connect to")]
     NoAddress,
     /// Nobody answered in the time given to [`connect_waiting`].
     #[error("nobody answered for {} s: no receiver is there, or it takes private senders only (--quic)", .0.as_secs_f64())]
     NoAnswer(Duration),
+    /// Nobody answered over QUIC in the time given to [`connect_waiting`].
+    #[cfg(feature = "quic")]
+    #[error("{}", tfrc_quic::ConnectError::NoAnswer)]
+    NoPrivateAnswer(Duration),
     /// The options are out of range, or the system lacks something: the same for every address.
     #[error(transparent)]
     Bind(BindError),
     /// Each attempt failed, for these reasons in the order in which they came.
     #[error("{}", Listed(.0))]
     Failed(Vec<(SocketAddr, AttemptError)>),
+    /// Recordings were asked for of a session that is not over DCCP.
+    #[error("only sessions over DCCP are recorded")]
+    NotRecorded,
 }
 
 /// Why one address could not be connected to.
@@ -47,9 +60,64 @@ pub enum AttemptError {
     /// There is no way to it from here.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// There is no connection.
+    /// There is no connection over DCCP.
     #[error(transparent)]
-    Connect(#[from] ConnectError),
+    Dccp(#[from] tfrc_net::ConnectError),
+    /// There is no connection over QUIC.
+    #[cfg(feature = "quic")]
+    #[error(transparent)]
+    Quic(#[from] tfrc_quic::ConnectError),
+}
+
+impl AttemptError {
+    /// The key at that address, if it is not the expected one.
+    #[cfg(feature = "quic")]
+    #[must_use]
+    pub const fn other_key(&self) -> Option<crate::Fingerprint> {
+        match self {
+            Self::Quic(tfrc_quic::ConnectError::OtherKey(seen)) => Some(*seen),
+            _ => None,
+        }
+    }
+
+    /// The key of this end, if the peer does not let it in.
+    #[cfg(feature = "quic")]
+    #[must_use]
+    pub const fn refused_key(&self) -> Option<crate::Fingerprint> {
+        match self {
+            Self::Quic(tfrc_quic::ConnectError::NotAllowed(own)) => Some(*own),
+            _ => None,
+        }
+    }
+
+    /// True for a failure that a peer that is started later, or becomes free, ends.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Bind(_) => true,
+            Self::Dccp(tfrc_net::ConnectError::Refused(closed)) => {
+                matches!(closed.cause, Cause::PeerAbsent | Cause::HandshakeIncomplete(_))
+                    || matches!(closed.code, ResetCode::TooBusy | ResetCode::ConnectionRefused)
+            }
+            Self::Dccp(_) => false,
+            #[cfg(feature = "quic")]
+            Self::Quic(error) => error.may_pass(),
+        }
+    }
+
+    /// True for a failure that ends all attempts: a key is not the right one.
+    const fn is_final(&self) -> bool {
+        match self {
+            Self::Bind(_) | Self::Dccp(_) => false,
+            #[cfg(feature = "quic")]
+            Self::Quic(_) => self.other_key().is_some() || self.refused_key().is_some(),
+        }
+    }
+}
+
+/// True if another round of attempts may have another outcome.
+fn may_pass(attempts: &[(SocketAddr, AttemptError)]) -> bool {
+    let mut errors = attempts.iter().map(|(_, error)| error);
+    errors.clone().any(AttemptError::may_pass) && !errors.any(AttemptError::is_final)
 }
 
 /// Attempts with their reasons, as a sentence.
@@ -71,45 +139,47 @@ impl fmt::Display for Listed<'_> {
 /// fails; earlier ones go on. When one succeeds the others are broken off. At most ten addresses
 /// are tried.
 ///
-/// The recordings begin with the attempt that succeeds and hold nothing of the others. If none of
-/// several succeeds, nothing is recorded.
+/// Recordings are made over DCCP. They begin with the attempt that succeeds and hold nothing of the
+/// others. If none of several succeeds, nothing is recorded.
 ///
 /// # Errors
-/// [`ConnectAnyError`].
+/// [`ConnectError`].
 pub async fn connect_any(
     addresses: &[SocketAddr],
     options: &Options,
     recordings: Recordings,
-) -> Result<(Endpoint, Connection), ConnectAnyError> {
+) -> Result<(Endpoint, Connection), ConnectError> {
+    check_recordings(options, &recordings)?;
     if let [only] = in_order(addresses).as_slice() {
-        let guard = Guard::towards(*only, options, recordings).map_err(ConnectAnyError::Bind)?;
-        let attempt = guard.attempt(*only).await;
-        return attempt.map_err(|error| ConnectAnyError::Failed(vec![(*only, error.into())]));
+        let attempt = begin(*only, options, recordings, PATIENCE).map_err(ConnectError::Bind)?;
+        return attempt.await.map_err(|error| ConnectError::Failed(vec![(*only, error)]));
     }
-    let (done, recorded) = race(addresses, options, &recordings).await?;
-    recorded.pass_to(recordings).map_err(ConnectAnyError::Bind)?;
+    let (done, recorded) = race(addresses, options, &recordings, PATIENCE).await?;
+    recorded.pass_to(recordings).map_err(ConnectError::Bind)?;
     Ok(done)
 }
 
 /// Connects as [`connect_any`], and for as long as `wait` begins again when nobody listens yet, the
-/// receiver is busy, or there is no way to it: for a receiver that comes later. A receiver may
-/// answer more clients than it has places for; one with a [`greeting`](Options::greeting) is waited
-/// for until the place is certain.
+/// receiver is busy, or there is no way to it: for a receiver that comes later. A wrong key ends it
+/// at once. A receiver may answer more clients over DCCP than it has places for; one with a
+/// [`greeting`](crate::Common::greeting) is waited for until the place is certain.
 ///
 /// The recordings begin with the attempt that succeeds.
 ///
 /// # Errors
-/// [`ConnectAnyError`]; after `wait` that of the last attempt.
+/// [`ConnectError`]; after `wait` that of the last attempt.
 pub async fn connect_waiting(
     addresses: &[SocketAddr],
     options: &Options,
     recordings: Recordings,
     wait: Duration,
-) -> Result<(Endpoint, Connection), ConnectAnyError> {
+) -> Result<(Endpoint, Connection), ConnectError> {
+    check_recordings(options, &recordings)?;
     let until = Instant::now() + wait;
-    let mut last = ConnectAnyError::NoAnswer(wait);
+    let mut last = unanswered(options, wait);
+    let mut patience = FIRST_WAIT;
     loop {
-        match timeout_at(until, race(addresses, options, &recordings)).await {
+        match timeout_at(until, race(addresses, options, &recordings, patience)).await {
             Ok(Ok(((endpoint, connection), recorded))) => {
                 let address = connection.remote_addr().unwrap_or_else(|| endpoint.local_addr());
                 let done = match timeout_at(until, connection.confirmed()).await {
@@ -117,9 +187,8 @@ pub async fn connect_waiting(
                     Ok(Err(error)) => {
                         drop(connection);
                         endpoint.stop();
-                        let error = AttemptError::Connect(error);
-                        let again = may_pass(&error);
-                        last = ConnectAnyError::Failed(vec![(address, error)]);
+                        let again = error.may_pass();
+                        last = ConnectError::Failed(vec![(address, error)]);
                         if again && Instant::now() + AGAIN < until {
                             sleep(AGAIN).await;
                             continue;
@@ -128,11 +197,11 @@ pub async fn connect_waiting(
                     }
                     Err(_) => return Err(last),
                 };
-                recorded.pass_to(recordings).map_err(ConnectAnyError::Bind)?;
+                recorded.pass_to(recordings).map_err(ConnectError::Bind)?;
                 return Ok(done);
             }
-            Ok(Err(ConnectAnyError::Failed(attempts))) if attempts.iter().any(|(_, e)| may_pass(e)) => {
-                last = ConnectAnyError::Failed(attempts);
+            Ok(Err(ConnectError::Failed(attempts))) if may_pass(&attempts) => {
+                last = ConnectError::Failed(attempts);
             }
             Ok(Err(error)) => return Err(error),
             Err(_) => return Err(last),
@@ -140,20 +209,27 @@ pub async fn connect_waiting(
         if Instant::now() + AGAIN >= until {
             return Err(last);
         }
+        patience = (patience * 2).min(PATIENCE);
         sleep(AGAIN).await;
     }
 }
 
-/// True for a failure that a receiver that is started later, or becomes free, ends.
-fn may_pass(error: &AttemptError) -> bool {
-    match error {
-        AttemptError::Bind(_) => true,
-        AttemptError::Connect(ConnectError::Refused(closed)) => {
-            matches!(closed.cause, Cause::PeerAbsent | Cause::HandshakeIncomplete(_))
-                || matches!(closed.code, ResetCode::TooBusy | ResetCode::ConnectionRefused)
-        }
-        AttemptError::Connect(_) => false,
+/// The error of a time that was over before the first attempts were.
+const fn unanswered(options: &Options, wait: Duration) -> ConnectError {
+    match options.carrier {
+        Carrier::Dccp(_) => ConnectError::NoAnswer(wait),
+        #[cfg(feature = "quic")]
+        Carrier::Quic(_) => ConnectError::NoPrivateAnswer(wait),
     }
+}
+
+/// Refuses to record a session whose carrier has no recordings.
+const fn check_recordings(options: &Options, recordings: &Recordings) -> Result<(), ConnectError> {
+    let wanted = recordings.journal.is_some() || recordings.capture.is_some();
+    if wanted && !matches!(options.carrier, Carrier::Dccp(_)) {
+        return Err(ConnectError::NotRecorded);
+    }
+    Ok(())
 }
 
 /// Attempts in the order of [`in_order`], until one succeeds.
@@ -161,56 +237,94 @@ async fn race(
     addresses: &[SocketAddr],
     options: &Options,
     wanted: &Recordings,
-) -> Result<((Endpoint, Connection), Recorded), ConnectAnyError> {
+    patience: Duration,
+) -> Result<((Endpoint, Connection), Recorded), ConnectError> {
     let mut waiting = in_order(addresses).into_iter();
-    let mut running: Vec<Attempt> = Vec::new();
+    let mut running: Vec<Running> = Vec::new();
     let mut failed = Vec::new();
     loop {
         if let Some(address) = waiting.next() {
-            match begin(address, options, wanted) {
+            match begin_recorded(address, options, wanted, patience) {
                 Ok(attempt) => running.push(attempt),
                 Err(error @ BindError::Address { .. }) => {
                     failed.push((address, error.into()));
                     continue;
                 }
-                Err(error) => return Err(ConnectAnyError::Bind(error)),
+                Err(error) => return Err(ConnectError::Bind(error)),
             }
         }
         if running.is_empty() {
             let none = failed.is_empty();
-            return Err(if none { ConnectAnyError::NoAddress } else { ConnectAnyError::Failed(failed) });
+            return Err(if none { ConnectError::NoAddress } else { ConnectError::Failed(failed) });
         }
         tokio::select! {
             biased;
             ended = first_of(&mut running) => match ended.outcome {
                 Ok(done) => return Ok((done, ended.recorded)),
-                Err(error) => failed.push((ended.address, error.into())),
+                Err(error) => failed.push((ended.address, error)),
             },
             () = sleep(DELAY), if !waiting.as_slice().is_empty() => {}
         }
     }
 }
 
-type Attempt = Pin<Box<dyn Future<Output = Ended> + Send>>;
+/// An attempt that goes on.
+type Attempt = Pin<Box<dyn Future<Output = Result<(Endpoint, Connection), AttemptError>> + Send>>;
+/// One of several attempts that go on.
+type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
 
 /// An attempt that is over.
 struct Ended {
     address: SocketAddr,
     recorded: Recorded,
-    outcome: Result<(Endpoint, Connection), ConnectError>,
+    outcome: Result<(Endpoint, Connection), AttemptError>,
 }
 
-fn begin(address: SocketAddr, options: &Options, wanted: &Recordings) -> Result<Attempt, BindError> {
+fn begin(
+    address: SocketAddr,
+    options: &Options,
+    recordings: Recordings,
+    patience: Duration,
+) -> Result<Attempt, BindError> {
+    match &options.carrier {
+        Carrier::Dccp(dccp) => {
+            // DCCP repeats its Request for a minute by itself.
+            let _ = patience;
+            let options = tfrc_net::Options { common: options.common.clone(), dccp: dccp.clone() };
+            let guard = Guard::towards(address, &options, recordings)?;
+            Ok(Box::pin(async move {
+                let (endpoint, connection) = guard.attempt(address).await?;
+                Ok((Endpoint::Dccp(endpoint), Connection::Dccp(connection)))
+            }))
+        }
+        #[cfg(feature = "quic")]
+        Carrier::Quic(quic) => {
+            let (common, quic) = (options.common.clone(), quic.clone());
+            Ok(Box::pin(async move {
+                let connected = tfrc_quic::connect(address, &common, &quic.key, &quic.peers, patience);
+                let (endpoint, connection) = connected.await?;
+                Ok((Endpoint::Quic(endpoint), Connection::Quic(connection)))
+            }))
+        }
+    }
+}
+
+fn begin_recorded(
+    address: SocketAddr,
+    options: &Options,
+    wanted: &Recordings,
+    patience: Duration,
+) -> Result<Running, BindError> {
     let recorded = Recorded {
         journal: wanted.journal.as_ref().map(|_| Deferred::default()),
         capture: wanted.capture.as_ref().map(|_| Deferred::default()),
     };
-    let guard = Guard::towards(address, options, recorded.recordings())?;
-    Ok(Box::pin(async move { Ended { address, recorded, outcome: guard.attempt(address).await } }))
+    let attempt = begin(address, options, recorded.recordings(), patience)?;
+    Ok(Box::pin(async move { Ended { address, recorded, outcome: attempt.await } }))
 }
 
 /// The first of the attempts that is over; it is taken out.
-async fn first_of(running: &mut Vec<Attempt>) -> Ended {
+async fn first_of(running: &mut Vec<Running>) -> Ended {
     std::future::poll_fn(|context| {
         for i in 0..running.len() {
             if let Some(attempt) = running.get_mut(i)
@@ -225,18 +339,26 @@ async fn first_of(running: &mut Vec<Attempt>) -> Ended {
     .await
 }
 
-/// An endpoint that ends with the attempt, unless that succeeds.
-struct Guard(Option<Endpoint>);
+/// An endpoint of DCCP that ends with the attempt, unless that succeeds.
+struct Guard(Option<tfrc_net::Endpoint>);
 
 impl Guard {
-    fn towards(peer: SocketAddr, options: &Options, recordings: Recordings) -> Result<Self, BindError> {
-        Endpoint::towards(peer, options, recordings).map(|endpoint| Self(Some(endpoint)))
+    fn towards(
+        peer: SocketAddr,
+        options: &tfrc_net::Options,
+        recordings: Recordings,
+    ) -> Result<Self, BindError> {
+        tfrc_net::Endpoint::towards(peer, options, recordings).map(|endpoint| Self(Some(endpoint)))
     }
 
-    async fn attempt(mut self, to: SocketAddr) -> Result<(Endpoint, Connection), ConnectError> {
-        let endpoint = self.0.as_ref().ok_or(ConnectError::EndpointEnded)?;
+    async fn attempt(
+        mut self,
+        to: SocketAddr,
+    ) -> Result<(tfrc_net::Endpoint, tfrc_net::Connection), tfrc_net::ConnectError> {
+        let ended = tfrc_net::ConnectError::EndpointEnded;
+        let Some(endpoint) = &self.0 else { return Err(ended) };
         let connection = endpoint.connect(to).await?;
-        Ok((self.0.take().ok_or(ConnectError::EndpointEnded)?, connection))
+        Ok((self.0.take().ok_or(ended)?, connection))
     }
 }
 

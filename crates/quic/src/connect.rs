@@ -1,4 +1,4 @@
-//! Connecting to a name that has several addresses (RFC 8305), and to an end that comes later.
+//! Connecting to one address, with handshakes that are begun again.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use noq::{ClientConfig, ConnectionError, TransportErrorCode, VarInt};
 use rustls::AlertDescription;
+use tfrc_net::ConfigError;
 use tfrc_net::io::longest_payload;
-use tfrc_net::{ConfigError, Options};
+use tfrc_net::options::Common;
 use tfrc_noq::Readings;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::clock::Clock;
 use crate::closing::CloseCode;
@@ -23,16 +23,8 @@ use crate::state::Shared;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Fingerprint, Key};
 
-/// Connection Attempt Delay (RFC 8305 §5, §8).
-const DELAY: Duration = Duration::from_millis(250);
-/// Time between two rounds of attempts while a peer is waited for, and before a handshake is begun
-/// again that has lost its place.
+/// The wait before a handshake is begun again that has lost its place.
 const AGAIN: Duration = Duration::from_millis(250);
-/// The longest attempt; on a path that loses one packet in five one of some hundred takes 20 s.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The first attempt at a peer that may come later, whose packets are repeated more and more
-/// rarely. Later ones last longer.
-const FIRST_WAIT: Duration = Duration::from_secs(3);
 /// The UDP payload that each path has to carry (RFC 9000 §14), bytes.
 const SHORTEST: usize = 1200;
 /// Interval between two looks at reports of the network.
@@ -79,105 +71,29 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// True for a failure that a peer that is started later, or becomes free, ends.
-    fn may_pass(&self) -> bool {
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Absent | Self::Busy | Self::NoAnswer | Self::System(_))
     }
 }
 
-/// Connects to the first of these addresses where the owner of the key `peer` answers. An attempt
-/// begins 250 ms after the one before, or as soon as that one fails.
+/// Connects to the peer at this address, which has to own one of the keys `peers`. Begins handshakes
+/// for as long as `patience` until one is complete: a peer that strangers besiege gives the place of
+/// an old one to a newer one.
 ///
 /// # Errors
-/// The address of the last attempt that failed, and why.
-pub async fn connect_any(
-    addresses: &[SocketAddr],
-    options: &Options,
-    key: &Key,
-    peer: Fingerprint,
-) -> Result<(Endpoint, Connection), (Option<SocketAddr>, ConnectError)> {
-    race(addresses, options, key, peer, PATIENCE).await
-}
-
-/// Connects as [`connect_any`], and for as long as `wait` begins again when nobody is there yet or
-/// the peer is busy. A wrong key ends it at once.
-///
-/// # Errors
-/// As [`connect_any`].
-pub async fn connect_waiting(
-    addresses: &[SocketAddr],
-    options: &Options,
-    key: &Key,
-    peer: Fingerprint,
-    wait: Duration,
-) -> Result<(Endpoint, Connection), (Option<SocketAddr>, ConnectError)> {
-    let until = Instant::now() + wait;
-    let mut patience = FIRST_WAIT;
-    let mut last = (None, ConnectError::NoAnswer);
-    loop {
-        match timeout_at(until, race(addresses, options, key, peer, patience)).await {
-            Ok(Ok(done)) => return Ok(done),
-            Ok(Err((address, error))) if error.may_pass() => last = (address, error),
-            Ok(Err(error)) => return Err(error),
-            Err(_) => return Err(last),
-        }
-        patience = (patience * 2).min(PATIENCE);
-        if Instant::now() + AGAIN >= until {
-            return Err(last);
-        }
-        sleep(AGAIN).await;
-    }
-}
-
-async fn race(
-    addresses: &[SocketAddr],
-    options: &Options,
-    key: &Key,
-    peer: Fingerprint,
-    patience: Duration,
-) -> Result<(Endpoint, Connection), (Option<SocketAddr>, ConnectError)> {
-    let mut attempts = JoinSet::new();
-    let mut left = addresses.iter().copied();
-    let mut failed = (None, ConnectError::NoAnswer);
-    loop {
-        if let Some(address) = left.next() {
-            let (options, key) = (options.clone(), key.clone());
-            attempts.spawn(async move {
-                let outcome = attempt(address, &options, &key, peer, patience).await;
-                outcome.map_err(|error| (Some(address), error))
-            });
-        }
-        let ended = match left.len() {
-            0 => Ok(attempts.join_next().await),
-            _ => timeout(DELAY, attempts.join_next()).await,
-        };
-        match ended {
-            Ok(Some(Ok(Ok(done)))) => return Ok(done),
-            // Another key says more than an address at which nobody is.
-            Ok(Some(Ok(Err(failure)))) => {
-                if failed.0.is_none() || failed.1.may_pass() {
-                    failed = failure;
-                }
-            }
-            Ok(Some(Err(panic))) => failed = (None, ConnectError::System(panic.to_string())),
-            Ok(None) => return Err(failed),
-            Err(_) => {}
-        }
-    }
-}
-
-/// Begins handshakes until one is complete: a peer that strangers besiege gives the place of an old
-/// one to a newer one.
-async fn attempt(
+/// [`ConnectError`].
+pub async fn connect(
     address: SocketAddr,
-    options: &Options,
+    options: &Common,
     key: &Key,
-    peer: Fingerprint,
+    peers: &[Fingerprint],
     patience: Duration,
 ) -> Result<(Endpoint, Connection), ConnectError> {
     let until = Instant::now() + patience;
     let mut last = ConnectError::NoAnswer;
     loop {
-        match timeout_at(until, handshake(address, options, key, peer)).await {
+        match timeout_at(until, handshake(address, options, key, peers)).await {
             Ok(Ok(Some(done))) => return Ok(done),
             Ok(Ok(None)) => last = ConnectError::Busy,
             Ok(Err(error)) => return Err(error),
@@ -190,9 +106,9 @@ async fn attempt(
 /// One handshake; `None` if the peer has given its place away.
 async fn handshake(
     address: SocketAddr,
-    options: &Options,
+    options: &Common,
     key: &Key,
-    peer: Fingerprint,
+    peers: &[Fingerprint],
 ) -> Result<Option<(Endpoint, Connection)>, ConnectError> {
     let system = |error: &dyn std::fmt::Display| ConnectError::System(error.to_string());
     if let Some(limit) = longest_payload(address).filter(|limit| *limit < SHORTEST) {
@@ -200,7 +116,7 @@ async fn handshake(
     }
     let clock = Clock::start();
     let (endpoint, socket) = Endpoint::towards(address, clock).map_err(|error| system(&error))?;
-    let verifier = Arc::new(Verifier::new(Peers::These(vec![peer])));
+    let verifier = Arc::new(Verifier::new(Peers::These(peers.to_vec())));
     let readings = Arc::new(Readings::new(clock.epoch()));
     let crypto = tls::client(key, Arc::clone(&verifier)).map_err(|error| system(&error))?;
     let mut config = ClientConfig::new(Arc::new(crypto));

@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tfrc_net::attempts::{ConnectAnyError, connect_any, connect_waiting};
 use tfrc_net::journal::replay;
-use tfrc_net::options::Listen;
-use tfrc_net::{Endpoint, Options, Recordings};
+use tfrc_session::{
+    Common, ConnectError, Endpoint, Listen, Options, Recordings, connect_any, connect_waiting,
+};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
@@ -24,7 +24,8 @@ fn has_v6() -> bool {
 }
 
 fn server(host: IpAddr) -> Endpoint {
-    let options = Options { accept: Listen::One, ..Options::default() };
+    let common = Common { accept: Listen::One, ..Common::default() };
+    let options = Options { common, ..Options::default() };
     Endpoint::bind(SocketAddr::new(host, 0), &options).expect("a port")
 }
 
@@ -145,7 +146,7 @@ async fn every_reason_is_told() {
     }
     let addresses = [closed(V4), closed(V6)];
     let failed = connect_any(&addresses, &Options::default(), Recordings::default()).await;
-    let Err(ConnectAnyError::Failed(attempts)) = &failed else { panic!("{failed:?}") };
+    let Err(ConnectError::Failed(attempts)) = &failed else { panic!("{failed:?}") };
     assert_eq!(
         attempts.iter().map(|(address, _)| *address).collect::<Vec<_>>(),
         [addresses[1], addresses[0]]
@@ -153,9 +154,9 @@ async fn every_reason_is_told() {
     let text = failed.map(drop).expect_err("nobody listens").to_string();
     assert!(text.matches("unreachable").count() == 2 && text.contains("; 127.0.0.1:"), "{text}");
     let one = connect_any(&addresses[..1], &Options::default(), Recordings::default()).await;
-    assert!(matches!(&one, Err(ConnectAnyError::Failed(attempts)) if attempts.len() == 1), "{one:?}");
+    assert!(matches!(&one, Err(ConnectError::Failed(attempts)) if attempts.len() == 1), "{one:?}");
     let none = connect_any(&[], &Options::default(), Recordings::default()).await;
-    assert!(matches!(none, Err(ConnectAnyError::NoAddress)), "{none:?}");
+    assert!(matches!(none, Err(ConnectError::NoAddress)), "{none:?}");
 }
 
 /// A receiver may come as long as the time lasts; then the last reason is reported, and nothing is
@@ -166,11 +167,11 @@ async fn a_receiver_is_waited_for_until_the_time_is_up() {
     let journal = Memory::default();
     let recordings = Recordings { journal: Some(Box::new(journal.clone())), capture: None };
     let outcome = connect_waiting(&[closed(V4)], &Options::default(), recordings, wait).await;
-    assert!(matches!(&outcome, Err(ConnectAnyError::Failed(attempts)) if attempts.len() == 1), "{outcome:?}");
+    assert!(matches!(&outcome, Err(ConnectError::Failed(attempts)) if attempts.len() == 1), "{outcome:?}");
     assert_eq!(journal.bytes(), b"");
     let (_silent, address) = silent(V4);
     let outcome = connect_waiting(&[address], &Options::default(), Recordings::default(), wait).await;
-    assert!(matches!(outcome, Err(ConnectAnyError::NoAnswer(waited)) if waited == wait), "{outcome:?}");
+    assert!(matches!(outcome, Err(ConnectError::NoAnswer(waited)) if waited == wait), "{outcome:?}");
     let server = server(V4);
     let addresses = [server.local_addr()];
     let (_client, connection) =

@@ -3,11 +3,11 @@
 use tfrc_net::{InOrder, Received};
 use tfrc_units::{Duration, Instant, saturating};
 
-use super::{Connection, Tally};
+use crate::{Connection, Tally};
 
 /// Received datagrams, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Inbox {
+pub struct Inbox {
     order: Option<InOrder<Received>>,
     /// No gap is given up before this time.
     patience: Duration,
@@ -21,12 +21,13 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     /// Gives no gap up before this time.
-    pub(crate) fn patient(patience: Duration) -> Self {
+    #[must_use]
+    pub fn patient(patience: Duration) -> Self {
         Self { patience, ..Self::default() }
     }
 
     /// Takes in what has arrived.
-    pub(crate) fn push(&mut self, now: Instant, datagram: Received) {
+    pub fn push(&mut self, now: Instant, datagram: Received) {
         let base = *self.base.get_or_insert_with(|| datagram.seq.sub(1 << 32));
         let number = datagram.seq.distance_from(base);
         // What was sent before the first one that came may still come.
@@ -36,19 +37,20 @@ impl Inbox {
     }
 
     /// The next datagram that need not wait for an earlier one.
-    pub(crate) fn pop(&mut self, now: Instant, rtt: Duration) -> Option<Vec<u8>> {
+    pub fn pop(&mut self, now: Instant, rtt: Duration) -> Option<Vec<u8>> {
         let datagram = self.order.as_mut()?.pop(now, rtt)?;
         Some(self.count(datagram))
     }
 
     /// At the end: the next one, gaps or not.
-    pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
+    pub fn take(&mut self) -> Option<Vec<u8>> {
         let datagram = self.order.as_mut()?.take()?;
         Some(self.count(datagram))
     }
 
     /// When [`Inbox::pop`] may give something without further packets.
-    pub(crate) fn poll_timeout(&self, rtt: Duration) -> Option<Instant> {
+    #[must_use]
+    pub fn poll_timeout(&self, rtt: Duration) -> Option<Instant> {
         self.order.as_ref().and_then(|order| order.poll_timeout(rtt))
     }
 
@@ -60,17 +62,19 @@ impl Inbox {
     }
 
     /// Places that were given up, with those of datagrams that came too late.
-    pub(crate) const fn given_up(&self) -> u64 {
+    #[must_use]
+    pub const fn given_up(&self) -> u64 {
         self.given_up
     }
 
     /// Datagrams that came after their place had been given up.
-    pub(crate) fn late(&self) -> u64 {
+    pub fn late(&self) -> u64 {
         self.order.as_ref().map_or(0, InOrder::late)
     }
 
     /// The counts so far, everything handed out taken for delivered.
-    pub(crate) fn tally(&self, connection: &Connection) -> Tally {
+    #[must_use]
+    pub fn tally(&self, connection: &Connection) -> Tally {
         let (loss_events, of_packets) = connection.status().after_slow_start;
         Tally {
             received: self.handed_out,

@@ -9,7 +9,7 @@ use tfrc_net::io::{Fault, LEFT_BEHIND};
 
 /// A socket of a connection towards the address.
 #[derive(Debug, Clone)]
-pub(crate) struct UdpOut {
+pub struct UdpOut {
     socket: Arc<UdpSocket>,
     to: SocketAddr,
     counts: Arc<UdpOutCounts>,
@@ -27,7 +27,7 @@ pub(crate) enum Sending {
 
 /// Trouble at the address.
 #[derive(Debug, Default)]
-pub(crate) struct UdpOutCounts {
+pub struct UdpOutCounts {
     unreachable: AtomicU64,
     failure: OnceLock<String>,
 }
@@ -38,7 +38,7 @@ impl UdpOut {
     ///
     /// # Errors
     /// The error of the system, such as one about an address that no route leads to.
-    pub(crate) fn open(to: SocketAddr) -> io::Result<Self> {
+    pub fn open(to: SocketAddr) -> io::Result<Self> {
         let any: IpAddr =
             if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let socket = UdpSocket::bind((any, 0))?;
@@ -49,12 +49,14 @@ impl UdpOut {
     }
 
     /// The address.
-    pub(crate) const fn to(&self) -> SocketAddr {
+    #[must_use]
+    pub const fn to(&self) -> SocketAddr {
         self.to
     }
 
     /// The counts, which go on.
-    pub(crate) fn counts(&self) -> Arc<UdpOutCounts> {
+    #[must_use]
+    pub fn counts(&self) -> Arc<UdpOutCounts> {
         Arc::clone(&self.counts)
     }
 
@@ -82,7 +84,7 @@ impl UdpOut {
     }
 
     /// Looks for a report on the last datagram.
-    pub(crate) fn finish(&self) {
+    pub fn finish(&self) {
         if let Ok(Some(error)) = self.socket.take_error()
             && is_report(&error)
         {
@@ -98,12 +100,12 @@ fn is_report(error: &io::Error) -> bool {
 
 impl UdpOutCounts {
     /// Reports of the network that nobody listens at the address.
-    pub(crate) fn unreachable(&self) -> u64 {
+    pub fn unreachable(&self) -> u64 {
         self.unreachable.load(Ordering::Relaxed)
     }
 
     /// The first reason for which the system did not send a datagram.
-    pub(crate) fn failure(&self) -> Option<&str> {
+    pub fn failure(&self) -> Option<&str> {
         self.failure.get().map(String::as_str)
     }
 }

@@ -7,8 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::Fingerprint;
-use crate::key::make_folder;
+use tfrc_quic::{Fingerprint, make_folder};
 
 /// A file of known hosts.
 #[derive(Debug, Clone)]
@@ -150,4 +149,13 @@ impl KnownHosts {
         }
         done
     }
+}
+
+/// The folder of `tfrc` among the user's settings (XDG Base Directory Specification); `None` if
+/// neither `HOME` nor `XDG_CONFIG_HOME` is set.
+#[must_use]
+pub fn settings_folder() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
+    base.map(|base| base.join("tfrc"))
 }

@@ -8,11 +8,11 @@ use tfrc_units::saturating;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
-use super::UdpSource;
+use crate::UdpSource;
 
 /// How often an application that makes its own data has a datagram ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Pace {
+pub enum Pace {
     /// Whenever it is asked.
     AsAllowed,
     /// This many datagrams per second.
@@ -26,7 +26,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 const TS_PACKET: usize = 188;
 
 /// A stream of datagrams of at most `length` bytes; those that come as datagrams keep their length.
-pub(crate) struct DatagramSource {
+pub struct DatagramSource {
     input: Input,
     length: usize,
     left: u64,
@@ -51,12 +51,13 @@ enum Input {
 
 impl DatagramSource {
     /// Data without meaning, numbered so that packets differ.
-    pub(crate) fn made_up(length: usize) -> Self {
+    #[must_use]
+    pub fn made_up(length: usize) -> Self {
         Self::new(Input::MadeUp, length)
     }
 
     /// A file: full datagrams except the last.
-    pub(crate) fn file(file: std::fs::File, length: usize) -> Self {
+    pub fn file(file: std::fs::File, length: usize) -> Self {
         let expected = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
         let stream = match unblocked(&file) {
             Some(pipe) => Self::stream(pipe, length, None),
@@ -66,7 +67,8 @@ impl DatagramSource {
     }
 
     /// Standard input, as a [`DatagramSource::pipe`].
-    pub(crate) fn standard(length: usize, flush: Duration) -> Self {
+    #[must_use]
+    pub fn standard(length: usize, flush: Duration) -> Self {
         match unblocked(&std::io::stdin()) {
             Some(pipe) => Self::pipe(pipe, length, flush),
             None => Self::pipe(tokio::io::stdin(), length, flush),
@@ -74,11 +76,7 @@ impl DatagramSource {
     }
 
     /// A pipe: what has come goes after `flush` even if it does not fill a datagram.
-    pub(crate) fn pipe(
-        reader: impl AsyncRead + Send + Unpin + 'static,
-        length: usize,
-        flush: Duration,
-    ) -> Self {
+    pub fn pipe(reader: impl AsyncRead + Send + Unpin + 'static, length: usize, flush: Duration) -> Self {
         Self::stream(reader, length, Some(flush))
     }
 
@@ -94,7 +92,8 @@ impl DatagramSource {
 
     /// The datagrams that come to a port; they end only with a limit in bytes, behind the datagram
     /// that reaches it.
-    pub(crate) fn udp(port: UdpSource) -> Self {
+    #[must_use]
+    pub fn udp(port: UdpSource) -> Self {
         Self::new(Input::Udp(port), usize::MAX)
     }
 
@@ -114,13 +113,15 @@ impl DatagramSource {
     }
 
     /// Ends after this many bytes.
-    pub(crate) fn at_most(mut self, bytes: Option<u64>) -> Self {
+    #[must_use]
+    pub fn at_most(mut self, bytes: Option<u64>) -> Self {
         self.left = bytes.unwrap_or(u64::MAX);
         self
     }
 
     /// Holds back datagrams to this pace.
-    pub(crate) fn paced(mut self, pace: Pace) -> Self {
+    #[must_use]
+    pub fn paced(mut self, pace: Pace) -> Self {
         if let Pace::PerSecond(rate) = pace {
             let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
             // Timers are late by a millisecond: the mean is kept. More than a [`MOMENT`] is not
@@ -132,23 +133,27 @@ impl DatagramSource {
     }
 
     /// True if each datagram is one of another program, which must not be cut.
-    pub(crate) const fn keeps_boundaries(&self) -> bool {
+    #[must_use]
+    pub const fn keeps_boundaries(&self) -> bool {
         matches!(self.input, Input::Udp(_))
     }
 
     /// The bytes of a file that are to be sent; `None` for what is no file.
-    pub(crate) fn file_bytes(&self) -> Option<u64> {
+    #[must_use]
+    pub fn file_bytes(&self) -> Option<u64> {
         self.expected.map(|length| length.max(self.given).min(self.left.saturating_add(self.given)))
     }
 
     /// Bytes given out so far.
-    pub(crate) const fn given(&self) -> u64 {
+    #[must_use]
+    pub const fn given(&self) -> u64 {
         self.given
     }
 
     /// After the end: the bytes given out and the length that the file had when it was opened, if
     /// it has become shorter.
-    pub(crate) fn shortfall(&self) -> Option<(u64, u64)> {
+    #[must_use]
+    pub fn shortfall(&self) -> Option<(u64, u64)> {
         self.expected
             .filter(|expected| self.left > 0 && self.given < *expected)
             .map(|length| (self.given, length))
@@ -160,7 +165,7 @@ impl DatagramSource {
     ///
     /// # Errors
     /// The error of the file or pipe.
-    pub(crate) async fn next(&mut self, limit: usize, mut buffer: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    pub async fn next(&mut self, limit: usize, mut buffer: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if let Some(again) = self.returned.pop_front() {
             self.give(again.len());
             return Ok(Some(again));
@@ -191,7 +196,7 @@ impl DatagramSource {
     }
 
     /// Takes datagrams back that were the last to be given out: they are the next.
-    pub(crate) fn put_back(&mut self, datagrams: Vec<Vec<u8>>) {
+    pub fn put_back(&mut self, datagrams: Vec<Vec<u8>>) {
         let bytes: u64 = datagrams.iter().map(|datagram| saturating::<u64>(datagram.len())).sum();
         self.left = self.left.saturating_add(bytes);
         self.given = self.given.saturating_sub(bytes);
@@ -211,7 +216,7 @@ impl DatagramSource {
 /// is shared by all who have the descriptor.
 #[cfg(target_os = "linux")]
 fn unblocked(input: &impl std::os::fd::AsFd) -> Option<tokio::net::unix::pipe::Receiver> {
-    let path = super::files::pipe_path(input)?;
+    let path = crate::pipe::pipe_path(input)?;
     tokio::net::unix::pipe::OpenOptions::new().open_receiver(path).ok()
 }
 

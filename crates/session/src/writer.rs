@@ -14,9 +14,8 @@ use tfrc_units::saturating;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::udp_out::Sending;
-use super::{Handle, UdpOut};
-use crate::limits;
+use crate::UdpOut;
+use crate::udp_out::Sending;
 
 /// Datagrams that wait for a reader, at most: some 340 kB of them in packets of the usual length,
 /// so that live data is not old when it comes out. While there is no room `recv` reads nothing, the
@@ -33,9 +32,18 @@ const GATHERING: Duration = Duration::from_millis(20);
 /// Time after which a full buffer of a UDP socket is tried again.
 const UDP_PAUSE: Duration = Duration::from_millis(1);
 
+/// An output as the writer has it.
+#[derive(Debug)]
+pub enum Handle {
+    /// Datagrams are written one behind another.
+    File(File),
+    /// Datagrams stay datagrams.
+    Udp(UdpOut),
+}
+
 /// Writes datagrams and counts those written.
 #[derive(Debug)]
-pub(crate) struct DatagramWriter {
+pub struct DatagramWriter {
     way: Way,
     written: Arc<Written>,
     /// Datagrams that may wait.
@@ -83,14 +91,14 @@ struct Queued {
 
 /// The counts of what the system has taken.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub struct Written {
     packets: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl Written {
     /// Datagrams written whole, and bytes written.
-    pub(crate) fn counts(&self) -> (u64, u64) {
+    pub fn counts(&self) -> (u64, u64) {
         (self.packets.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
@@ -209,7 +217,8 @@ impl Behind {
         let (tell, ended) = oneshot::channel();
         let (queued, written) = (Arc::new(Queued::default()), Arc::clone(written));
         let counted = Arc::clone(&queued);
-        limits::thread("writer", move || tell.send(write_all(file, &batches, &counted, &written)))?;
+        let writing = move || tell.send(write_all(file, &batches, &counted, &written));
+        std::thread::Builder::new().name("writer".to_owned()).spawn(writing)?;
         Ok(Self { queue: Some(queue), ended, gathered: Batch::default(), due: None, queued })
     }
 
@@ -235,7 +244,8 @@ impl DatagramWriter {
     /// Begins to write to an output; without one, datagrams are only counted. With `beside` other
     /// writers, which may stall at once, the room for a disk is shared. Must be called inside the
     /// runtime.
-    pub(crate) fn start(output: Option<Handle>, beside: u32) -> Self {
+    #[must_use]
+    pub fn start(output: Option<Handle>, beside: u32) -> Self {
         let written = Arc::new(Written::default());
         let mut room = WAITING_FOR_READER;
         let here = |out| Way::Here { out, waiting: Batch::default() };
@@ -259,7 +269,7 @@ impl DatagramWriter {
     }
 
     /// True if a datagram can be handed over now.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         let waiting = match &self.way {
             Way::Nowhere | Way::Ended(_) => 0,
             Way::Here { waiting, .. } => waiting.lengths.len(),
@@ -270,7 +280,7 @@ impl DatagramWriter {
 
     /// Hands a datagram over; [`DatagramWriter::flush`] has it written. It is lost if writing has
     /// failed.
-    pub(crate) fn write(&mut self, datagram: &[u8]) {
+    pub fn write(&mut self, datagram: &[u8]) {
         match &mut self.way {
             Way::Nowhere => self.written.add(1, datagram.len()),
             Way::Here { waiting, .. } => waiting.push(datagram),
@@ -280,7 +290,7 @@ impl DatagramWriter {
     }
 
     /// Writes what was handed over as far as there is room for it.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         match &mut self.way {
             Way::Here { out, waiting } => {
                 if let Err(error) = out.take(waiting, &self.written) {
@@ -301,7 +311,7 @@ impl DatagramWriter {
     ///
     /// # Errors
     /// The failure of a write. Cancel-safe.
-    pub(crate) async fn room(&mut self) -> Result<(), Arc<io::Error>> {
+    pub async fn room(&mut self) -> Result<(), Arc<io::Error>> {
         loop {
             if let Way::Ended(outcome) = &self.way {
                 return outcome.clone();
@@ -314,7 +324,7 @@ impl DatagramWriter {
     }
 
     /// Writes on, and waits for the failure of a write; indefinitely if there is none. Cancel-safe.
-    pub(crate) async fn failure(&mut self) -> Arc<io::Error> {
+    pub async fn failure(&mut self) -> Arc<io::Error> {
         loop {
             if let Way::Ended(Err(error)) = &self.way {
                 return Arc::clone(error);
@@ -328,7 +338,7 @@ impl DatagramWriter {
     ///
     /// # Errors
     /// The failure of a write.
-    pub(crate) async fn finish(&mut self) -> Result<(), Arc<io::Error>> {
+    pub async fn finish(&mut self) -> Result<(), Arc<io::Error>> {
         self.flush();
         loop {
             match &mut self.way {
@@ -379,7 +389,7 @@ impl DatagramWriter {
     }
 
     /// The counts, which go on.
-    pub(crate) fn written(&self) -> Arc<Written> {
+    pub fn written(&self) -> Arc<Written> {
         Arc::clone(&self.written)
     }
 }
@@ -388,7 +398,7 @@ impl DatagramWriter {
 /// all who have the descriptor, such as the shell.
 #[cfg(target_os = "linux")]
 fn taker(file: &File) -> Option<Taker> {
-    let path = super::files::pipe_path(file)?;
+    let path = crate::pipe::pipe_path(file)?;
     tokio::net::unix::pipe::OpenOptions::new().open_sender(path).ok().map(Taker::Pipe)
 }
 

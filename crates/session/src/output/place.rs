@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::session::files::Identity;
+use super::Identity;
 
 /// True if this name, links not followed, is that of the open file.
 pub(super) fn is(file: &File, path: &Path) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn is(file: &File, path: &Path) -> bool {
 ///
 /// # Errors
 /// The error of the system.
-pub(crate) fn on_disk(file: &File) -> io::Result<()> {
+pub fn on_disk(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         outcome => outcome,

@@ -1,0 +1,6 @@
+//! The integration tests of this crate, as one program: a file of this folder is a module here.
+
+mod attempts;
+mod carriers;
+#[cfg(feature = "quic")]
+mod known_hosts;
