@@ -317,9 +317,6 @@ impl DelayBound {
         self.waiting_since = (self.last_sent > report.newest_sent_at).then_some(now);
         let coverage = self.limited.on_feedback(now, report.newest_sent_at, rtt);
         let Some(sample) = report.sample.filter(|_| !receive_rate.is_zero()) else { return };
-        let held = matches!(self.state, State::Held { .. });
-        let coverage =
-            if held && receive_rate >= self.limit * USED { Coverage::NotDataLimited } else { coverage };
         match coverage {
             Coverage::DataLimited => self.passed.maximize(now, receive_rate),
             Coverage::NotDataLimited => self.passed.update(now, receive_rate, sample),
@@ -341,7 +338,8 @@ impl DelayBound {
         };
         self.step(now, &report, seen);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
-        let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), coverage);
+        let is_used = coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED;
+        let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), is_used);
         self.limit = match self.state {
             // Several flows at their least rate would keep the queue that they want to see gone.
             State::Draining { .. } => limit,
@@ -561,7 +559,7 @@ impl DelayBound {
     }
 
     /// The limit in this state.
-    fn rate(&self, now: Instant, queue: Duration, sample: Duration, coverage: Coverage) -> Rate {
+    fn rate(&self, now: Instant, queue: Duration, sample: Duration, is_used: bool) -> Rate {
         match self.state {
             State::Free => Rate::INFINITY,
             State::Competing { falls, .. } => falls.unwrap_or(Rate::INFINITY),
@@ -574,7 +572,7 @@ impl DelayBound {
                 // The answer to a rate comes a round-trip time later.
                 let factor = 1.0 + GAIN.min((goal - queue) / (2.0 * rtt) * (1.0 + empty / rtt));
                 // What was not used is not raised.
-                let factor = if coverage == Coverage::DataLimited { factor.min(1.0) } else { factor };
+                let factor = if is_used { factor } else { factor.min(1.0) };
                 self.passed.maximum() * factor
             }
         }
