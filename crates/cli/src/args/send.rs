@@ -74,8 +74,8 @@ pub struct SendArgs {
     /// Stop after this much data
     #[arg(help_heading = DATA, short = 'n', long = "bytes", value_name = "SIZE", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
-    /// Rate control: tfrc-sp is for small packets, at most 100 a second (RFC 4828)
-    #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", value_parser = values::one_of(values::VARIANTS))]
+    /// tfrc, or tfrc-sp for small packets, at most 100 a second (RFC 4828)
+    #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", hide_default_value = true, hide_possible_values = true, value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
     /// Keep the queueing delay below this; without it the queue fills
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
@@ -83,8 +83,7 @@ pub struct SendArgs {
     /// Keep the rate through silences of this time: 100ms for radio links
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub no_feedback_floor: Option<Duration>,
-    /// A rate the network has promised, below which the flow does not go (gTFRC); usually with
-    /// --dscp
+    /// A rate the network has promised; the flow does not go below (gTFRC). See --dscp
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
     /// From when on the guarantee counts
@@ -105,10 +104,9 @@ pub struct SendArgs {
     /// RFC whose rules the sender follows: rfc5348, the default, or rfc3448
     #[arg(hide = true, help_heading = RATE, long, value_name = "NAME", value_parser = values::revision)]
     pub revision: Option<Revision>,
-    /// balanced (the default), or rfc5348 for the RFC alone. balanced takes about half of a line next
-    /// to a CUBIC; next to a Reno with SACK and no CUBIC more than twice the Reno's rate at 2 of 12
-    /// points, at worst 4.6 times
-    #[arg(help_heading = RATE, long, value_name = "NAME", value_parser = values::one_of(values::PROFILES))]
+    /// balanced, the default, or rfc5348. balanced takes half of a line next to a CUBIC; next to a
+    /// Reno with SACK and no CUBIC over twice its rate at 2 of 12 points, at worst 4.6 times
+    #[arg(help_heading = RATE, long, value_name = "NAME", hide_possible_values = true, value_parser = values::one_of(values::PROFILES))]
     pub profile: Option<Profile>,
     /// TCP to be friendly to: reno or cubic; without it that of the profile, cubic of balanced
     #[arg(hide = true, help_heading = RATE, long, value_name = "TCP", value_parser = values::one_of(values::FRIENDS))]
