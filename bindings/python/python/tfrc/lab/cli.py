@@ -96,8 +96,8 @@ def _show(folder: Path, given: Any) -> int:
     for plan in experiment.plans.values():
         own = experiment.row_names(plan.rows)
         row = next(one for one in experiment.published.rows if own is None or one.name in own)
-        origins = runner.origins(experiment, plan, "as-published", row)
-        _whole(f"run {plan.name}, row {row.name}", experiment, plan.scenario, [*origins], given.set)
+        of_run = [*runner.origins(experiment, plan, "as-published", row)]
+        _whole(f"run {plan.name}, row {row.name}", experiment, plan.scenario, of_run, given.set)
     if not experiment.plans and (experiment.folder / experiment.scenario).exists():
         origins = [(one, "experiment") for one in experiment.set]
         origins += [(one, "profile as-published") for one in experiment.profiles.get("as-published", ())]
