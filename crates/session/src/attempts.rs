@@ -187,6 +187,7 @@ pub async fn connect_waiting(
                     Ok(Err(error)) => {
                         drop(connection);
                         endpoint.stop();
+                        let error = AttemptError::from(error);
                         let again = error.may_pass();
                         last = ConnectError::Failed(vec![(address, error)]);
                         if again && Instant::now() + AGAIN < until {
