@@ -108,8 +108,8 @@ impl Connection {
         self.shared.state().machine.set_late_policy(self.shared.clock.now(), self.id, policy);
     }
 
-    /// Replaces the limit on the sending rate, first [`Common::cap_bps`](crate::options::Common::cap_bps),
-    /// for datagrams sent from now on.
+    /// Replaces the limit on the sending rate, first
+    /// [`Common::cap_bps`](crate::options::Common::cap_bps), for datagrams sent from now on.
     ///
     /// # Errors
     /// [`ConfigError::Cap`] for a cap of zero; then the one before stays.
@@ -151,8 +151,9 @@ impl Connection {
         outcome
     }
 
-    /// The text of the peer's application ([`Common::greeting`](crate::options::Common::greeting)), safe
-    /// to show; `None` if it has none.
+    /// The text of the peer's application
+    /// ([`Common::greeting`](crate::options::Common::greeting)), safe to show; `None` if it has
+    /// none.
     #[must_use]
     pub fn peer_greeting(&self) -> Option<String> {
         let state = self.shared.state();

@@ -77,9 +77,9 @@ impl ConnectError {
     }
 }
 
-/// Connects to the peer at this address, which has to own one of the keys `peers`. Begins handshakes
-/// for as long as `patience` until one is complete: a peer that strangers besiege gives the place of
-/// an old one to a newer one.
+/// Connects to the peer at this address, which has to own one of the keys `peers`. Begins
+/// handshakes for as long as `patience` until one is complete: a peer that strangers besiege gives
+/// the place of an old one to a newer one.
 ///
 /// # Errors
 /// [`ConnectError`].

@@ -154,7 +154,7 @@ pub async fn connect_any(
         let attempt = begin(*only, options, recordings, PATIENCE).map_err(ConnectError::Bind)?;
         return attempt.await.map_err(|error| ConnectError::Failed(vec![(*only, error)]));
     }
-    let (done, recorded) = race(addresses, options, &recordings, PATIENCE).await?;
+    let (done, recorded) = race(addresses, options, Wanted::of(&recordings), PATIENCE).await?;
     recorded.pass_to(recordings).map_err(ConnectError::Bind)?;
     Ok(done)
 }
@@ -179,7 +179,7 @@ pub async fn connect_waiting(
     let mut last = unanswered(options, wait);
     let mut patience = FIRST_WAIT;
     loop {
-        match timeout_at(until, race(addresses, options, &recordings, patience)).await {
+        match timeout_at(until, race(addresses, options, Wanted::of(&recordings), patience)).await {
             Ok(Ok(((endpoint, connection), recorded))) => {
                 let address = connection.remote_addr().unwrap_or_else(|| endpoint.local_addr());
                 let done = match timeout_at(until, connection.confirmed()).await {
@@ -187,6 +187,7 @@ pub async fn connect_waiting(
                     Ok(Err(error)) => {
                         drop(connection);
                         endpoint.stop();
+                        let error = AttemptError::from(error);
                         let again = error.may_pass();
                         last = ConnectError::Failed(vec![(address, error)]);
                         if again && Instant::now() + AGAIN < until {
@@ -225,8 +226,8 @@ const fn unanswered(options: &Options, wait: Duration) -> ConnectError {
 
 /// Refuses to record a session whose carrier has no recordings.
 const fn check_recordings(options: &Options, recordings: &Recordings) -> Result<(), ConnectError> {
-    let wanted = recordings.journal.is_some() || recordings.capture.is_some();
-    if wanted && !matches!(options.carrier, Carrier::Dccp(_)) {
+    let Wanted { journal, capture } = Wanted::of(recordings);
+    if (journal || capture) && !matches!(options.carrier, Carrier::Dccp(_)) {
         return Err(ConnectError::NotRecorded);
     }
     Ok(())
@@ -236,7 +237,7 @@ const fn check_recordings(options: &Options, recordings: &Recordings) -> Result<
 async fn race(
     addresses: &[SocketAddr],
     options: &Options,
-    wanted: &Recordings,
+    wanted: Wanted,
     patience: Duration,
 ) -> Result<((Endpoint, Connection), Recorded), ConnectError> {
     let mut waiting = in_order(addresses).into_iter();
@@ -312,12 +313,12 @@ fn begin(
 fn begin_recorded(
     address: SocketAddr,
     options: &Options,
-    wanted: &Recordings,
+    wanted: Wanted,
     patience: Duration,
 ) -> Result<Running, BindError> {
     let recorded = Recorded {
-        journal: wanted.journal.as_ref().map(|_| Deferred::default()),
-        capture: wanted.capture.as_ref().map(|_| Deferred::default()),
+        journal: wanted.journal.then(Deferred::default),
+        capture: wanted.capture.then(Deferred::default),
     };
     let attempt = begin(address, options, recorded.recordings(), patience)?;
     Ok(Box::pin(async move { Ended { address, recorded, outcome: attempt.await } }))
@@ -367,6 +368,19 @@ impl Drop for Guard {
         if let Some(endpoint) = &self.0 {
             endpoint.stop();
         }
+    }
+}
+
+/// The recordings that are wanted of a session.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    journal: bool,
+    capture: bool,
+}
+
+impl Wanted {
+    const fn of(recordings: &Recordings) -> Self {
+        Self { journal: recordings.journal.is_some(), capture: recordings.capture.is_some() }
     }
 }
 

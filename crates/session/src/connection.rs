@@ -6,7 +6,7 @@ use tfrc::RateChange;
 use tfrc_units::{Instant, Rate};
 
 use crate::either::either;
-use crate::{AttemptError, Closed, LatePolicy, Received, SendError, Status};
+use crate::{Closed, LatePolicy, Received, SendError, Status};
 
 /// One end of a session. [`tfrc_net::Connection`] says more about the methods. Dropping it ends the
 /// connection.
@@ -158,9 +158,9 @@ impl Connection {
     }
 
     /// Waits until the peer has a place for this end. Over QUIC a handshake ends with that.
-    pub(crate) async fn confirmed(&self) -> Result<(), AttemptError> {
+    pub(crate) async fn confirmed(&self) -> Result<(), tfrc_net::ConnectError> {
         match self {
-            Self::Dccp(connection) => Ok(connection.confirmed().await?),
+            Self::Dccp(connection) => connection.confirmed().await,
             #[cfg(feature = "quic")]
             Self::Quic(_) => Ok(()),
         }

@@ -91,12 +91,13 @@ impl Endpoint {
         either!(self, one => one.shut_down().await)
     }
 
-    /// Ends the endpoint of an attempt that failed.
-    pub(crate) fn stop(self) {
+    /// Ends the endpoint without a wait, as [`Endpoint::shut_down`] does with one. Over QUIC the end
+    /// comes when the endpoint is dropped.
+    pub fn stop(&self) {
         match self {
             Self::Dccp(endpoint) => endpoint.stop(),
             #[cfg(feature = "quic")]
-            Self::Quic(endpoint) => drop(endpoint),
+            Self::Quic(_) => {}
         }
     }
 }

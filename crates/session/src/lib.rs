@@ -6,9 +6,9 @@
 //! several addresses, and an [`Endpoint`] has the same methods over either.
 //!
 //! Around it stand the ways of the data: a [`DatagramSource`] cuts a file, a pipe or a port's
-//! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it to an [`Output`]. [`Part`],
-//! [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`. What goes over the
-//! network apart from these is in the two crates below.
+//! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it to an
+//! [`Output`]. [`Part`], [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`.
+//! All other bytes on the network are of the two crates below.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is a host: it reads clocks")]
 
