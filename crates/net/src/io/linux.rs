@@ -8,7 +8,7 @@ use tfrc_units::saturating;
 
 use nix::errno::Errno;
 use nix::libc::sock_extended_err;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo, UdpGroSegment};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike, SockaddrStorage,
     recvmsg, sendmmsg, setsockopt,
@@ -63,6 +63,14 @@ pub(super) struct Queued {
     quoted: [u8; QUOTED],
     length: usize,
     pub(super) said: Said,
+}
+
+/// Datagrams come one by one. quinn-udp 0.6.3 has 96 bytes for what the system says of a datagram:
+/// with the time, the address it came to and the length of coalesced datagrams the ECN bits, which
+/// come last, no longer fit.
+pub(super) fn without_coalescing(socket: &UdpSocket) {
+    // A system without the option does not coalesce.
+    let _ = setsockopt(socket, UdpGroSegment, &false);
 }
 
 /// Content of an entry.

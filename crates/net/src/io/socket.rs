@@ -142,7 +142,10 @@ impl Socket {
     /// # Errors
     /// The error of the system.
     pub fn from_std(socket: UdpSocket, clock: Clock) -> io::Result<Self> {
-        Self::with_batch(socket, clock, SMALL_BATCH)
+        let bound = Self::with_batch(socket, clock, SMALL_BATCH)?;
+        #[cfg(target_os = "linux")]
+        super::linux::without_coalescing(bound.socket.get());
+        Ok(bound)
     }
 
     fn with_batch(socket: UdpSocket, clock: Clock, batch: usize) -> io::Result<Self> {
@@ -671,6 +674,27 @@ mod tests {
         }
         let from = a.local_addr()?;
         assert_eq!(got, [(0, Ecn::NotEct, from), (1, Ecn::Ect0, from), (2, Ecn::Ce, from)]);
+        Ok(())
+    }
+
+    /// Datagrams of one system call keep their marks and their lengths, on either kind of socket.
+    #[tokio::test]
+    async fn a_train_keeps_its_marks() -> io::Result<()> {
+        let clock = Clock::start();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        for mut to in [Socket::bind(any, clock)?, Socket::from_std(UdpSocket::bind(any)?, clock)?] {
+            let mut from = Socket::bind(any, clock)?;
+            let train =
+                Outgoing { to: to.local_addr()?, ecn: Ecn::Ect0, bytes: &[7; 2500], segment: Some(1000) };
+            assert_eq!(from.send_from(0, |n| (n == 0).then_some(train), |_, _| panic!("refused")), None);
+            let mut got = Vec::new();
+            while got.len() < 3 {
+                to.readable().await?;
+                to.receive()?;
+                got.extend(to.incoming().map(|d| (d.bytes.len(), d.ecn)));
+            }
+            assert_eq!(got, [(1000, Ecn::Ect0), (1000, Ecn::Ect0), (500, Ecn::Ect0)]);
+        }
         Ok(())
     }
 
