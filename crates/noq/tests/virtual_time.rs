@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tfrc::Settings;
 use tfrc::config::RateCap;
+use tfrc::study::Profile;
 use tfrc_noq::TfrcConfig;
 use tfrc_testpath::noq::peer::{PAYLOAD, Peer, Traffic};
 use tfrc_testpath::noq::shares::{self, greedy};
@@ -130,7 +131,9 @@ fn late_packets_are_not_lost() {
 /// Losses among the late packets stay losses: TFRC has at most the rate that they allow alone.
 #[test]
 fn losses_among_late_packets_stay() {
-    let tfrc = |share, late| disorder::rate(std::sync::Arc::new(TfrcConfig::default()), share, late, 0.01);
+    let tfrc = |share, late| {
+        disorder::rate(std::sync::Arc::new(TfrcConfig::of(Profile::Rfc5348)), share, late, 0.01)
+    };
     let alone = tfrc(0.0, 0);
     for late in [10, 40] {
         let mixed = tfrc(0.05, late);

@@ -1,8 +1,8 @@
 //! Transport-wide feedback in, a rate out.
 
-use tfrc::study::Profile;
 use tfrc::advisor::{Ack, Hold};
 use tfrc::config::{QueueDelay, RateCap};
+use tfrc::study::Profile;
 use tfrc::{Advisor, ConfigError, Settings};
 use tfrc_units::{Duration, Ecn, Instant, Rate};
 
@@ -80,7 +80,8 @@ impl Estimator {
     /// The first limit out of range.
     pub(crate) fn new(limits: Limits) -> Result<Self, ConfigError> {
         let cap = RateCap::AtMost(limits.most);
-        let settings = Settings { cap, max_queue_delay: limits.queue_delay, ..Settings::for_profile(limits.profile) };
+        let settings =
+            Settings { cap, max_queue_delay: limits.queue_delay, ..Settings::for_profile(limits.profile) };
         let mut advisor = Box::new(Advisor::with_capacity(&settings.validate()?, FEEDBACK_INTERVAL));
         advisor.set_floor(limits.least);
         let unheard = Some(Unheard { rate: limits.first, halve_at: None });
