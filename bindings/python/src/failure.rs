@@ -1,7 +1,7 @@
 //! Exceptions, whose text shows the place of a mistake.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyConnectionError, PyException};
 use pyo3::prelude::*;
 use pyo3::{PyTypeInfo, create_exception};
 
@@ -12,6 +12,8 @@ create_exception!(
     TfrcError,
     "A scenario that cannot be used. The text shows the place of the mistake."
 );
+
+create_exception!(tfrc, SessionError, PyConnectionError, "A session that was not made, or that broke off.");
 
 /// Columns of the text of an exception.
 const WIDTH: usize = 100;

@@ -11,6 +11,7 @@ mod quantities;
 mod receiver;
 mod recording;
 mod sender;
+mod session;
 mod simulation;
 mod table;
 mod waiting;
@@ -23,6 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("TfrcError", py.get_type::<failure::TfrcError>())?;
     module.add("ScenarioError", py.get_type::<failure::ScenarioError>())?;
+    module.add("SessionError", py.get_type::<failure::SessionError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<advisor::Advisor>()?;
     module.add_class::<config::Config>()?;
@@ -31,6 +33,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<receiver::Receiver>()?;
     module.add_class::<receiver::Report>()?;
     module.add_class::<sender::Sender>()?;
+    module.add_class::<session::Key>()?;
+    module.add_class::<session::Listener>()?;
+    module.add_class::<session::Session>()?;
     module.add_class::<simulation::NativeSimulation>()?;
     module.add_class::<simulation::RunCache>()?;
     module.add_class::<table::Table>()?;
@@ -41,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recording::record, module)?)?;
     module.add_function(wrap_pyfunction!(recording::seed_of_run, module)?)?;
     module.add_function(wrap_pyfunction!(recording::user_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(session::connect, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::assemble, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::axes_of_points, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::colour_of, module)?)?;

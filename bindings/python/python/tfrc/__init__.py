@@ -2,21 +2,27 @@
 
 `simulate` runs a scenario in virtual time, `sweep` a grid of them; `tfrc.lab` has the experiments of
 the literature; `Equation`, `Sender`, `Receiver` and `Advisor` are the algorithm, for packets of your
-own. Times are seconds and rates bit/s, as the names say.
+own; `connect` and `Listener` make sessions with other hosts. Times are seconds and rates bit/s, as
+the names say.
 """
 
 from ._native import (
     Advisor,
     Config,
     Equation,
+    Key,
+    Listener,
     RateChange,
     Receiver,
     Report,
     ScenarioError,
     Sender,
+    Session,
+    SessionError,
     Table,
     TfrcError,
     __version__,
+    connect,
 )
 from ._custom import Controller, Queue
 from ._simulation import BuiltInScenario, Simulation, scenarios, simulate
@@ -28,16 +34,21 @@ __all__ = [
     "Config",
     "Controller",
     "Equation",
+    "Key",
+    "Listener",
     "Queue",
     "RateChange",
     "Receiver",
     "Report",
     "ScenarioError",
     "Sender",
+    "Session",
+    "SessionError",
     "Simulation",
     "Table",
     "TfrcError",
     "__version__",
+    "connect",
     "scenarios",
     "simulate",
     "sweep",

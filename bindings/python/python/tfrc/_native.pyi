@@ -1,6 +1,7 @@
 """Types of the native module."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, Literal, Optional, Union, final, overload
 
 import numpy as np
@@ -32,6 +33,9 @@ class TfrcError(Exception):
 
 class ScenarioError(TfrcError):
     """A scenario that cannot be used."""
+
+class SessionError(ConnectionError):
+    """A session that was not made, or that broke off."""
 
 @final
 class Table:
@@ -317,3 +321,76 @@ def assemble(
     code: Code,
 ) -> NativeSimulation: ...
 def user_cache() -> Optional[str]: ...
+
+@final
+class Key:
+    """The key of this end of private sessions, known to others by its fingerprint."""
+
+    @staticmethod
+    def load_or_make(path: Union[str, PathLike[str]]) -> Key:
+        """The key in a file, which is made for its owner alone if it is not there."""
+    @staticmethod
+    def temporary() -> Key:
+        """A new key that no file has."""
+    @property
+    def fingerprint(self) -> str:
+        """`SHA256:` and 43 letters, which the other end has to know."""
+
+@final
+class Listener:
+    """A UDP port that takes sessions: private ones with a key, over DCCP without."""
+
+    def __new__(
+        cls,
+        address: str,
+        *,
+        key: Optional[Key] = None,
+        allow_keys: Sequence[str] = ...,
+        sends: bool = False,
+        connections: int = 1,
+    ) -> Listener: ...
+    @property
+    def address(self) -> str:
+        """The address that is listened on, `HOST:PORT`."""
+    def accept(self, timeout: Optional[float] = None) -> Optional[Session]:
+        """The next session; `None` once the listener is closed."""
+    def close(self) -> None:
+        """Takes no more sessions, and stays for up to some seconds for the ends of others."""
+    def __enter__(self) -> Listener: ...
+    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None: ...
+
+@final
+class Session:
+    """One end of a session. Datagrams keep their boundaries; the network may lose some."""
+
+    def send(self, data: bytes) -> None:
+        """Hands over a datagram; waits while many wait already."""
+    def recv(self, timeout: Optional[float] = None) -> Optional[bytes]:
+        """The next datagram in order of arrival; `None` once the peer sends no more."""
+    def close(self, text: str = "") -> Optional[str]:
+        """Ends the session, or agrees to its end. Returns the peer's text."""
+    @property
+    def peer(self) -> Optional[str]:
+        """The peer's address, `HOST:PORT`."""
+    @property
+    def is_private(self) -> bool:
+        """True over QUIC: nobody but the two ends can read or change the data."""
+    @property
+    def max_datagram(self) -> int:
+        """The longest datagram that fits into a packet now, bytes."""
+    @property
+    def allowed_rate_bps(self) -> float:
+        """X, the allowed sending rate of data, bit/s."""
+    @property
+    def rtt_s(self) -> Optional[float]:
+        """The round-trip time, seconds; `None` before it was measured."""
+
+def connect(
+    address: str,
+    *,
+    key: Optional[Key] = None,
+    peer_key: Optional[str] = None,
+    receives: bool = False,
+    wait: Optional[float] = None,
+) -> Session:
+    """Connects to the end that listens at `address`, `HOST:PORT`."""
