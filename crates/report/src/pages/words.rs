@@ -241,6 +241,7 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
     let number = |x: Option<f64>| x.map(human::number);
     [
         ("Rate control", s.variant.clone(), "variant"),
+        ("Profile", s.profile.clone(), "profile"),
         ("Duration", Some(human::time(s.duration_s)), "duration_s"),
         ("Packets sent", count(s.sent_packets), "sent_packets"),
         ("Packets received", count(s.received_packets), "received_packets"),

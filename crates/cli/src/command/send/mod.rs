@@ -158,6 +158,7 @@ async fn send(
     let kind = if connection.peer_greeting().is_some() { PeerKind::Tfrc } else { PeerKind::Other };
     let event = transfer.sampler.event_with(began, EventKind::Connected, peer);
     transfer.reporter.say(&event);
+    transfer.reporter.note(&format!("rate control: {}, profile {}", args.variant, args.profile().name()));
     let stop = transfer.data(source, keys).await;
     // The other program ends when it hears no more rates.
     let unwritten_rate = transfer.rate_out.take().and_then(RateOut::failure);
@@ -330,6 +331,7 @@ fn summarise(args: &SendArgs, sampler: &Sampler, status: &Status, began: Instant
     let handed_over = status.late_dropped + status.stats.sent_data_packets;
     Summary {
         variant: Some(status.sending.unwrap_or(args.variant).to_string()),
+        profile: Some(args.profile().name().to_owned()),
         sent_packets: Some(status.stats.sent_data_packets),
         sent_bytes: Some(bytes),
         duration_s,
