@@ -66,7 +66,7 @@ pub struct SendArgs {
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", value_parser = values::packet_size)]
     pub length: Option<u16>,
     /// Packets a second the application makes; else as many as allowed
-    #[arg(help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
+    #[arg(hide = true, help_heading = DATA, long, value_name = "N", value_parser = values::packets_per_second)]
     pub pps: Option<f64>,
     /// Stop after this time; made-up data without -n after 10 s
     #[arg(help_heading = DATA, short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
@@ -93,7 +93,7 @@ pub struct SendArgs {
     #[arg(hide = true, help_heading = RATE, long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
     pub guarantee_threshold: Option<f64>,
     /// Mark everything sent: af11 to af43, cs0 to cs7, ef, or a number
-    #[arg(help_heading = RATE, long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
+    #[arg(hide = true, help_heading = RATE, long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
     pub dscp: Dscp,
     /// Stop on a path that looks broken or badly congested (RFC 8083)
     #[arg(hide = true, help_heading = RATE, long, value_name = "WHEN", default_value = "with-guarantee", value_parser = values::one_of(values::BREAKERS))]
