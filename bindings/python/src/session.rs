@@ -102,7 +102,8 @@ impl Listener {
         self.address.to_string()
     }
 
-    /// The next session; `None` once the listener is closed. `TimeoutError` after `timeout` seconds.
+    /// The next session; `None` once the listener is closed. `TimeoutError` after `timeout`
+    /// seconds.
     #[pyo3(signature = (timeout=None))]
     fn accept(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Session>> {
         let Some(port) = self.port.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
