@@ -5,9 +5,9 @@ use std::io;
 use std::process::ExitCode;
 
 use miette::Diagnostic as _;
+use tfrc_scenario::ScenarioError;
 use tfrc_scenario::library::LibraryError;
 
-use crate::command::link::told;
 use crate::visible::{to_stderr, visible};
 
 /// Why a command did not end well.
@@ -117,10 +117,30 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// An error with what is behind it.
+pub(crate) fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", with_source(source)),
+        None => error.to_string(),
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Invalid(_) => Self::Scenario(format!("{:?}", miette::Report::new(error))),
+            error => Self::usage(
+                with_source(&error),
+                "name a readable scenario file, or one that `tfrc scenario list` shows",
+            ),
+        }
+    }
+}
+
 impl From<LibraryError> for Failure {
     fn from(error: LibraryError) -> Self {
         match error {
-            LibraryError::Scenario(error) => told(error),
+            LibraryError::Scenario(error) => error.into(),
             error => {
                 let hint = error.help().map(|help| help.to_string()).unwrap_or_default();
                 Self::usage(error.to_string(), hint)

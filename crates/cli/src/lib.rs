@@ -13,6 +13,7 @@ pub mod live;
 mod log;
 mod page;
 pub mod reporter;
+mod run;
 mod session;
 mod visible;
 

@@ -24,10 +24,10 @@ fn the_fixed_point_is_met() {
     let picture = greedy(0.01, MS(50), lossy(0.01, 1)).picture();
     println!("{table}\n{picture}");
     assert!(shares.iter().all(|share| (0.9..=1.1).contains(share)), "{table}");
-    let readme = include_str!("../../../integrations/noq/README.md");
+    let readme = include_str!("../README.md");
     assert!(
         readme.contains(&table) && readme.contains(&picture),
-        "integrations/noq/README.md should have:\n{table}\n{picture}"
+        "crates/noq/README.md should have:\n{table}\n{picture}"
     );
 }
 
@@ -122,10 +122,7 @@ fn late_packets_are_not_lost() {
     assert!(usual.iter().all(|row| (0.9..=1.1).contains(&row.to_cubic)), "{table}");
     // CUBIC, which saves one window, loses more there.
     assert!((0.8..=1.05).contains(&hardest.to_order) && hardest.to_cubic >= 0.9, "{table}");
-    assert!(
-        include_str!("../../../integrations/noq/README.md").contains(&table),
-        "integrations/noq/README.md should have:\n{table}"
-    );
+    assert!(include_str!("../README.md").contains(&table), "crates/noq/README.md should have:\n{table}");
 }
 
 /// Losses among the late packets stay losses: TFRC has at most the rate that they allow alone.

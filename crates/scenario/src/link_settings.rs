@@ -6,50 +6,10 @@ use serde::Deserialize;
 use tfrc_sim::queue::{
     Adaptation, Bottom, CoDel, Coupling, FqCoDel, Limit, Marking, Pie, Red, Rio, RioCurve, Thresholds, Weight,
 };
-use tfrc_units::text::{self, Readings, TextError, TextErrorKind};
 use tfrc_units::{Duration, Ecn, Probability};
 
 use super::table::{Keys, Tabular, fields};
-use super::written::{PacketBytes, QueueLimit, packet_bytes};
-
-/// Forms in which a limit may be written.
-pub(super) const LIMIT: &str = "packets (\"25p\"), bytes (\"50kB\"), \"20 buffers of 500B\", \
-    ns-2's (\"25p ns2\", \"50kB ns2\", \"50kB ns2-red\"), or \"unlimited\"";
-
-/// A limit of a queue. A bare number is a question: packets, or bytes?
-pub(super) fn limit(written: &str) -> Result<Limit, TextErrorKind> {
-    let written = written.trim();
-    let (plain, habit) = match written.rsplit_once(' ') {
-        Some((plain, habit @ ("ns2" | "ns2-red"))) => (plain.trim(), habit),
-        _ => (written, ""),
-    };
-    let whole = |digits: &str| {
-        digits.trim().replace('_', "").parse::<u64>().map_err(|_| TextErrorKind::NotUnderstood)
-    };
-    if let Some((count, each)) = plain.split_once("buffers of") {
-        let bytes = packet_bytes(each.trim())?;
-        return match habit {
-            "" => Ok(Limit::Buffers { count: whole(count)?, bytes }),
-            _ => Err(TextErrorKind::NotUnderstood),
-        };
-    }
-    let bytes = || match (text::size(plain), plain.parse()) {
-        (Err(TextError { kind: TextErrorKind::NoUnit(_), .. }), Ok(number)) => {
-            Err(TextErrorKind::NoUnit(Readings::of(number, ["p", "B"])))
-        }
-        (bytes, _) => bytes.map_err(|error| error.kind),
-    };
-    let packets = plain.strip_suffix("packets").or_else(|| plain.strip_suffix('p'));
-    match (packets, habit) {
-        (None, "") if plain == "unlimited" => Ok(Limit::Unlimited),
-        (Some(digits), "") => whole(digits).map(Limit::Packets),
-        (Some(digits), "ns2") => whole(digits).map(Limit::Ns2Packets),
-        (Some(_), _) => Err(TextErrorKind::NotUnderstood),
-        (None, "ns2") => bytes().map(Limit::Ns2Bytes),
-        (None, "ns2-red") => bytes().map(Limit::Ns2RedBytes),
-        (None, _) => bytes().map(Limit::Bytes),
-    }
-}
+use super::written::{PacketBytes, QueueLimit};
 
 /// Sets of settings of RED to begin with.
 #[derive(Deserialize, JsonSchema)]
@@ -261,33 +221,5 @@ impl Tabular for FqCoDel {
         fields!(keys, self, [target, interval]);
         keys.written_as::<PacketBytes, _>("mtu", "", &mut self.mtu);
         keys.written_as::<Switch, _>("ecn", "", &mut self.marking);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits() {
-        for (written, expected) in [
-            ("25p", Some(Limit::Packets(25))),
-            ("10 packets", Some(Limit::Packets(10))),
-            ("50kB", Some(Limit::Bytes(50_000))),
-            ("25p ns2", Some(Limit::Ns2Packets(25))),
-            ("50kB ns2", Some(Limit::Ns2Bytes(50_000))),
-            ("50kB ns2-red", Some(Limit::Ns2RedBytes(50_000))),
-            ("20 buffers of 500B", Some(Limit::Buffers { count: 20, bytes: 500 })),
-            ("unlimited", Some(Limit::Unlimited)),
-            ("2.5p", None),
-            ("25p ns2-red", None),
-            ("unlimited ns2", None),
-        ] {
-            assert_eq!(limit(written).ok(), expected, "{written}");
-        }
-        for written in ["25", "25 ns2"] {
-            let asked = limit(written).map_err(|kind| kind.to_string());
-            assert_eq!(asked, Err("has no unit: 25p or 25B?".to_owned()));
-        }
     }
 }

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::{Checked, Fault, Mistake};
-use super::syntax::{Spanned, Text};
+use super::spanned::Spanned;
+use super::written::Text;
 use super::{meanings, reader, suggest};
 
 /// Entries of a table: keys and values with their places.

@@ -6,10 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use tfrc_sim::queue::Limit;
 use tfrc_sim::traffic::Distribution;
-use tfrc_units::text::{self, TextErrorKind};
+use tfrc_units::text::{self, Readings, TextError, TextErrorKind};
 use tfrc_units::{Dscp, Duration, Rate, schema};
 
-use super::{RoundTrip, distribution, link_settings};
+use super::{RoundTrip, distribution};
 
 macro_rules! written {
     ($(#[$doc:meta])* $name:ident($type:ty), $expected:expr, $read:expr) => {
@@ -65,7 +65,7 @@ written!(
 );
 written!(
     /// The limit of a queue.
-    QueueLimit(Limit), link_settings::LIMIT, link_settings::limit
+    QueueLimit(Limit), LIMIT, limit
 );
 written!(
     /// A mark of packets.
@@ -95,6 +95,10 @@ written!(
     "a time such as 50ms, a distribution such as `uniform 40ms 240ms`, or `evenly 40ms 240ms`", round_trips
 );
 
+/// Forms in which a limit may be written.
+const LIMIT: &str = "packets (\"25p\"), bytes (\"50kB\"), \"20 buffers of 500B\", \
+    ns-2's (\"25p ns2\", \"50kB ns2\", \"50kB ns2-red\"), or \"unlimited\"";
+
 /// A number of bytes.
 fn bytes(written: &str) -> Result<u64, TextErrorKind> {
     text::size(written).map_err(|error| error.kind)
@@ -109,6 +113,41 @@ fn seconds(written: &str) -> Result<f64, TextErrorKind> {
 pub(super) fn packet_bytes(written: &str) -> Result<u32, TextErrorKind> {
     let bytes = u32::try_from(bytes(written)?).ok().filter(|bytes| *bytes <= 65_535);
     bytes.ok_or(TextErrorKind::TooLarge)
+}
+
+/// A limit of a queue. A bare number is a question: packets, or bytes?
+fn limit(written: &str) -> Result<Limit, TextErrorKind> {
+    let written = written.trim();
+    let (plain, habit) = match written.rsplit_once(' ') {
+        Some((plain, habit @ ("ns2" | "ns2-red"))) => (plain.trim(), habit),
+        _ => (written, ""),
+    };
+    let whole = |digits: &str| {
+        digits.trim().replace('_', "").parse::<u64>().map_err(|_| TextErrorKind::NotUnderstood)
+    };
+    if let Some((count, each)) = plain.split_once("buffers of") {
+        let bytes = packet_bytes(each.trim())?;
+        return match habit {
+            "" => Ok(Limit::Buffers { count: whole(count)?, bytes }),
+            _ => Err(TextErrorKind::NotUnderstood),
+        };
+    }
+    let bytes = || match (text::size(plain), plain.parse()) {
+        (Err(TextError { kind: TextErrorKind::NoUnit(_), .. }), Ok(number)) => {
+            Err(TextErrorKind::NoUnit(Readings::of(number, ["p", "B"])))
+        }
+        (bytes, _) => bytes.map_err(|error| error.kind),
+    };
+    let packets = plain.strip_suffix("packets").or_else(|| plain.strip_suffix('p'));
+    match (packets, habit) {
+        (None, "") if plain == "unlimited" => Ok(Limit::Unlimited),
+        (Some(digits), "") => whole(digits).map(Limit::Packets),
+        (Some(digits), "ns2") => whole(digits).map(Limit::Ns2Packets),
+        (Some(_), _) => Err(TextErrorKind::NotUnderstood),
+        (None, "ns2") => bytes().map(Limit::Ns2Bytes),
+        (None, "ns2-red") => bytes().map(Limit::Ns2RedBytes),
+        (None, _) => bytes().map(Limit::Bytes),
+    }
 }
 
 /// A distribution, or equal steps from the least to the greatest time.
@@ -141,5 +180,28 @@ mod tests {
         assert_eq!(seconds("pareto 12s 1.2"), Some(Distribution::Pareto { mean: 12.0, shape: 1.2 }));
         assert!(seconds("uniform 5s").is_none() && seconds("uniform 5s 1s").is_none());
         assert!(seconds("pareto 1s 0.9").is_none() && read_value::<Plain>("a few").is_err());
+    }
+
+    #[test]
+    fn limits() {
+        for (written, expected) in [
+            ("25p", Some(Limit::Packets(25))),
+            ("10 packets", Some(Limit::Packets(10))),
+            ("50kB", Some(Limit::Bytes(50_000))),
+            ("25p ns2", Some(Limit::Ns2Packets(25))),
+            ("50kB ns2", Some(Limit::Ns2Bytes(50_000))),
+            ("50kB ns2-red", Some(Limit::Ns2RedBytes(50_000))),
+            ("20 buffers of 500B", Some(Limit::Buffers { count: 20, bytes: 500 })),
+            ("unlimited", Some(Limit::Unlimited)),
+            ("2.5p", None),
+            ("25p ns2-red", None),
+            ("unlimited ns2", None),
+        ] {
+            assert_eq!(limit(written).ok(), expected, "{written}");
+        }
+        for written in ["25", "25 ns2"] {
+            let asked = limit(written).map_err(|kind| kind.to_string());
+            assert_eq!(asked, Err("has no unit: 25p or 25B?".to_owned()));
+        }
     }
 }

@@ -15,6 +15,7 @@
 
 mod agent;
 mod engine;
+mod ids;
 pub mod link;
 pub mod loss;
 pub mod marker;
@@ -23,6 +24,7 @@ pub mod packet;
 pub mod queue;
 mod rng;
 mod routing;
+mod spec;
 pub mod tcp;
 pub mod trace;
 pub mod traffic;

@@ -1,109 +1,16 @@
-//! Description of a network: nodes, links and their settings.
+//! Description of a network: nodes and links.
 
 use core::fmt;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use tfrc_units::hash::fnv1a;
-use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
 use crate::engine::event::MOST_LINKS;
-use crate::link::DeliveryTrace;
-use crate::loss::{Loss, LossRule};
-use crate::marker::MarkerRule;
-use crate::queue::{Discipline, Limit, Queue};
+pub use crate::ids::{LinkId, NodeId};
+use crate::queue::{Discipline, Queue};
 use crate::routing::Routes;
+pub use crate::spec::{FlowCounts, LinkChange, LinkSpec, Reorder};
 use crate::{Agent, Engine, Seed};
-
-/// A node of one [`Network`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub(crate) u32);
-
-/// A link of one [`Network`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(pub(crate) u32);
-
-/// One direction of a link.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinkSpec {
-    /// A name of its own; it names the link's random stream.
-    pub name: String,
-    /// Where packets enter.
-    pub from: NodeId,
-    /// Where they come out.
-    pub to: NodeId,
-    /// Rate of the line at the start. Zero holds packets until a change; infinity transmits in no
-    /// time. With a trace it is the trace's mean, which queues may use.
-    pub rate: Rate,
-    /// Times at which bytes may leave, in place of a rate.
-    pub trace: Option<Arc<DeliveryTrace>>,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Queue for packets that find the line busy.
-    pub queue: Queue,
-    /// Which packets are lost before the queue, whatever their flow.
-    pub loss: Loss,
-    /// Further losses, of chosen flows or at the far end; those before the queue come after `loss`.
-    pub losses: Vec<LossRule>,
-    /// Markers, which set the drop precedence of packets after losses and before the queue.
-    pub markers: Vec<MarkerRule>,
-    /// Which packets are held up at the far end.
-    pub reorder: Reorder,
-    /// The share of packets of which a copy arrives at the far end too, right behind the original.
-    pub duplicate: Probability,
-    /// Counting of packets by flow.
-    pub flow_counts: FlowCounts,
-    /// Later settings, in the order of time.
-    pub changes: Vec<LinkChange>,
-}
-
-/// Packets that a link delivers late, so that others overtake them.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reorder {
-    /// The share of packets, drawn independently.
-    pub share: Probability,
-    /// Besides these packets, counted from 1 among those that reach the far end.
-    pub scripted: Vec<u64>,
-    /// By how much they are late.
-    pub extra: Duration,
-}
-
-/// Counting of a link's packets by flow, see [`Engine::flow_stats`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FlowCounts {
-    /// The link counts them.
-    Keep,
-    /// The link does not count them.
-    #[default]
-    Off,
-}
-
-/// New settings of a link, all at one time. `None` leaves a setting as it is.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct LinkChange {
-    /// The time from which they hold.
-    pub at: Instant,
-    /// The rate from then on, of what is left of the packet in transmission too.
-    pub rate: Option<Rate>,
-    /// The propagation delay of every packet that leaves the line later. Packets that have left it
-    /// keep the delay that they set out with, and no packet overtakes one before it: a packet that
-    /// would do so arrives together with it.
-    pub delay: Option<Duration>,
-    /// The limit of a drop-tail queue for every packet that arrives then or later. Packets that
-    /// wait stay, also if they are more than the new limit admits.
-    pub limit: Option<Limit>,
-    /// The losses in place of [`LinkSpec::loss`] and [`LinkSpec::losses`], from the next packet on.
-    /// Their models begin anew.
-    pub losses: Option<Vec<LossRule>>,
-}
-
-impl LinkChange {
-    /// Another rate from `at` on.
-    #[must_use]
-    pub fn of_rate(at: Instant, rate: Rate) -> Self {
-        Self { at, rate: Some(rate), ..Self::default() }
-    }
-}
 
 /// Nodes and links, checked as they are added.
 #[derive(Debug, Clone, Default)]
@@ -174,35 +81,6 @@ impl fmt::Display for NetworkError {
 }
 
 impl core::error::Error for NetworkError {}
-
-impl LinkSpec {
-    /// A link with a queue without limit, no loss and no changes.
-    #[must_use]
-    pub fn new(name: &str, from: NodeId, to: NodeId, rate: Rate, delay: Duration) -> Self {
-        Self {
-            name: name.to_owned(),
-            from,
-            to,
-            rate,
-            trace: None,
-            delay,
-            queue: Queue::DropTail(Limit::Unlimited),
-            loss: Loss::None,
-            losses: Vec::new(),
-            markers: Vec::new(),
-            reorder: Reorder::default(),
-            duplicate: Probability::ZERO,
-            flow_counts: FlowCounts::Off,
-            changes: Vec::new(),
-        }
-    }
-
-    /// As [`new`](Self::new), on a line that follows a trace.
-    #[must_use]
-    pub fn traced(name: &str, from: NodeId, to: NodeId, trace: Arc<DeliveryTrace>, delay: Duration) -> Self {
-        Self { rate: trace.mean_rate(), trace: Some(trace), ..Self::new(name, from, to, Rate::ZERO, delay) }
-    }
-}
 
 impl Network {
     /// An empty network.
@@ -322,33 +200,10 @@ impl Network {
 /// Gives the discipline of a queue of the host's own, by its name and its link.
 pub type MakeQueue<'q> = dyn FnMut(&str, &LinkSpec) -> Option<Box<dyn Discipline>> + 'q;
 
-impl NodeId {
-    #[inline]
-    pub(crate) fn index(self) -> usize {
-        saturating::<usize>(self.0)
-    }
-}
-
-impl LinkId {
-    /// The number of no link.
-    pub(crate) const NONE: Self = Self(u32::MAX);
-
-    #[inline]
-    pub(crate) fn index(self) -> usize {
-        saturating::<usize>(self.0)
-    }
-}
-
-/// `#` and its number.
-impl fmt::Display for LinkId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tfrc_units::{Duration, Instant, Rate};
 
     #[test]
     fn refuses_what_cannot_be_built() {

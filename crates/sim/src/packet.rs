@@ -1,10 +1,10 @@
 //! Packets: the header that the network reads and the payload of the agents.
 
 #[cfg(feature = "schema")]
-use tfrc_units::schema::{Deserialize, JsonSchema};
+use tfrc_units::schema::{Deserialize, JsonSchema, Serialize};
 use tfrc_units::{Ecn, Instant};
 
-use crate::NodeId;
+use crate::ids::NodeId;
 
 /// Which flow a packet belongs to; the engine carries it for traces and metrics and does not look
 /// at it.
@@ -69,6 +69,38 @@ pub struct Header {
     pub ecn: Ecn,
     /// The current drop precedence.
     pub precedence: Precedence,
+}
+
+/// A number of packets and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(Deserialize, Serialize))]
+pub struct PacketCount {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+impl PacketCount {
+    #[inline]
+    pub(crate) fn add(&mut self, size: u32) {
+        self.packets = self.packets.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(u64::from(size));
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.saturating_add(other.packets),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    pub(crate) fn minus(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.saturating_sub(other.packets),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
 }
 
 /// A packet in the network: the engine's header and the agents' payload.

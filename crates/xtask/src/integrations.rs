@@ -11,6 +11,9 @@ use crate::{Outcome, cargo, root};
 const MANIFEST: &str = "integrations/Cargo.toml";
 const BENCH: &str = "integrations/bench/Cargo.toml";
 const GSTREAMER: &str = "integrations/gst/Cargo.toml";
+/// Pages whose commands begin a project with a controller.
+const READMES: [&str; 3] =
+    ["crates/noq/README.md", "integrations/quinn/README.md", "integrations/rtc/README.md"];
 
 /// Tests of those that are in use today; and the program behind `docs/media.md` is one.
 pub(crate) fn check() -> Outcome {
@@ -41,7 +44,7 @@ pub(crate) fn browsers() -> Outcome {
 /// Lints and tests of all, and the lines of their READMEs.
 pub(crate) fn full() -> Outcome {
     lint_and_test(MANIFEST)?;
-    ["noq", "quinn", "rtc"].into_iter().try_for_each(typed)?;
+    READMES.into_iter().try_for_each(typed)?;
     // The tables and pictures of docs/media.md.
     lint_and_test(BENCH)?;
     run(workspace(BENCH, "run").args(["--", "--check"]))
@@ -50,12 +53,12 @@ pub(crate) fn full() -> Outcome {
 /// Types what a README says into an empty folder, as a reader would: the commands of each block
 /// that begins a project, and the first code as its program. The folder is outside of the
 /// repository: a new project would become a member of a workspace above it.
-fn typed(name: &str) -> Outcome {
-    let path = root().join("integrations").join(name).join("README.md");
+fn typed(readme: &str) -> Outcome {
+    let path = root().join(readme);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let place = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     for script in scripts(&text)? {
-        println!("   integrations/{name}/README.md, typed");
+        println!("   {readme}, typed");
         run(Command::new("sh")
             .args(["-euc", &script])
             .current_dir(place.path())
@@ -136,9 +139,8 @@ mod tests {
         );
         assert!(scripts[0].ends_with("cargo check\n") && !scripts[0].contains("# Ok"), "{scripts:?}");
         assert_eq!(scripts[1], "cargo new d\ncargo run\n");
-        for name in ["noq", "quinn", "rtc"] {
-            let path = root().join("integrations").join(name).join("README.md");
-            super::scripts(&fs::read_to_string(path).expect("there")).expect("a project");
+        for readme in READMES {
+            super::scripts(&fs::read_to_string(root().join(readme)).expect("there")).expect("a project");
         }
     }
 }

@@ -1,3 +1,1 @@
-//! The page of `tfrc-noq`, whose code its tests compile.
-
-#![doc = include_str!("../README.md")]
+//! Frames of an encoder over noq: `examples/frames`.

@@ -1,27 +1,19 @@
 //! `tfrc link`: a scenario's network between real programs.
 
-use std::cell::RefCell;
-use std::io;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tfrc_emu::{Direction, Snapshot};
 use tfrc_report::record::{Record, Role, Summary};
-use tfrc_scenario::library::Opened;
-use tfrc_scenario::{Scenario, ScenarioError, World};
-use tfrc_sim::Seed;
+use tfrc_scenario::{Scenario, World};
 use tfrc_sim::link::LinkStats;
-use tfrc_units::Duration;
 use tfrc_world::recording::Recording;
-use tfrc_world::watch::Watch;
 use tfrc_world::world::relayed::{self, Flows, relay};
 
-use super::logs;
 use crate::args::{Format, LinkArgs, one_link};
-use crate::interrupt::Interrupt;
-use crate::live::{self, Command};
-use crate::reporter::Reporter;
+use crate::failure::with_source;
+use crate::run::{self, Course, Wish};
 use crate::visible::{to_stderr, visible};
 use crate::{Failure, document, page, session};
 
@@ -68,7 +60,6 @@ struct LinkCounts {
 /// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be
 /// had.
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
-    page::check_all(&args.output.files())?;
     let scenario = load(args)?;
     if args.listen.len() != args.to.len() {
         let counts = format!("{} times --listen and {} times --to", args.listen.len(), args.to.len());
@@ -81,7 +72,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     for (listen, to) in doors {
         relay.add_door(listen, to).map_err(unbound)?;
     }
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let interrupt = run::interrupt()?;
     let running = relay.start().map_err(|error| Failure::io(&"relay", &error))?;
     let through = match &args.scenario {
         Some(path) => path.display().to_string(),
@@ -90,38 +81,26 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     for (address, to) in running.local_addrs().iter().zip(&args.to) {
         to_stderr(&visible(&format!("relaying {address} to {to} through {through}")));
     }
-    let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
-    reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
-    let (view, mut keys) = live::network(args.live, args.output.format(), "tfrc link", None).unzip();
-    let is_shown = view.is_some();
-    reporter = view.into_iter().fold(reporter, Reporter::with_live);
+    let (reporter, keys) = run::reporter((&args.output).into(), args.live, "tfrc link", None);
+    let mut reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
+    let (is_shown, wish) = (keys.is_some(), Wish::new(&interrupt, keys));
     let start = session::start(Role::Link);
     reporter.say(&Record::Start(start));
     let monitor = running.monitor();
     // From nothing: packets may have come before the first look.
     let mut before: Arc<Snapshot<Flows>> = Arc::default();
-    let told = RefCell::new(Ok(()));
-    let watch = Watch::all(EVERY, |look| {
+    let course = Course::new(&mut reporter);
+    let watch = course.watch(|_| {
         let now = monitor.latest();
-        if !is_shown && (now.there.entered != before.there.entered || now.back.entered != before.back.entered)
-        {
-            reporter.note(&line(&before, &now));
-        }
+        let has_come = now.there.entered != before.there.entered || now.back.entered != before.back.entered;
+        let line = (!is_shown && has_come).then(|| line(&before, &now));
         before = now;
-        let mut told = told.borrow_mut();
-        if told.is_ok() {
-            *told = reporter.look(look);
-        }
+        line
     });
-    let mut is_wished = false;
-    let goes_on = &mut || {
-        is_wished |=
-            interrupt.is_wished() || keys.as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
-        !is_wished && told.borrow().is_ok()
-    };
+    let goes_on = &mut || !wish.is_given() && course.is_written();
     let recording = relayed::watch(&scenario, running.monitor(), &mut [watch], goes_on);
-    let told = told.into_inner();
-    let (true, Some(run)) = (is_wished || told.is_err(), recording) else {
+    let written = course.end();
+    let (true, Some(run)) = (wish.is_given() || written.is_err(), recording) else {
         return Err(Failure::Run("the relay has ended".to_owned()));
     };
     let unread = running.local_addrs().iter().map(|address| session::dropped_by_system(*address)).sum();
@@ -133,53 +112,32 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
         Format::Json => format!("{}\n", document::text(&document(&last, unread, &run))),
         _ => format!("{}\n", words(&last, unread, &run)),
     });
-    told.and(finished)
+    written.and(finished)
 }
-
-/// Time between two records of the links.
-const EVERY: Duration = Duration::from_secs(1);
 
 /// Reads the scenario, of which only the links are used; what is wrong with it is shown in its
 /// place.
 fn load(args: &LinkArgs) -> Result<Scenario, Failure> {
+    let outputs = args.output.files();
     let mut document = match &args.scenario {
         None => {
+            page::check_all(&outputs)?;
             let mut document = one_link();
             args.given().for_each(|(key, value)| document.set(format!("link.path.{key}={value}")));
             document
         }
-        Some(path) => {
-            let opened = Opened::new(path)?;
-            page::spare(&opened, path, &args.output.files())?;
-            opened.document
-        }
+        Some(path) => run::open(path, &outputs)?.document,
     };
-    args.set.iter().for_each(|assignment| document.set(assignment.as_str()));
-    let plan = document.plan_for(World::Links).map_err(told)?;
-    logs::say(&plan.logs);
-    let Some(point) = plan.points.into_iter().next() else {
-        return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
-    };
+    run::set(&mut document, &args.set);
+    let scenario = run::first(run::plan(&document, World::Links)?, args.seed)?;
     if let (Some(path), Some((key, value))) = (&args.scenario, args.given().next()) {
-        let name = point.scenario.network.links().next().map_or("NAME", |(_, link)| link.name.as_str());
+        let name = scenario.network.links().next().map_or("NAME", |(_, link)| link.name.as_str());
         return Err(Failure::usage(
             format!("--{key} is of a link without a scenario, and {} has links", path.display()),
             format!("change a link of it: --set link.{name}.{key}={value}"),
         ));
     }
-    let seed = args.seed.map_or(point.scenario.seed, Seed);
-    Ok(Scenario { seed, flows: Vec::new(), ..point.scenario })
-}
-
-/// Turns a scenario's error into a failure to show the user.
-pub(crate) fn told(error: ScenarioError) -> Failure {
-    match error {
-        ScenarioError::Invalid(_) => Failure::Scenario(format!("{:?}", miette::Report::new(error))),
-        error => Failure::usage(
-            with_source(&error),
-            "name a readable scenario file, or one that `tfrc scenario list` shows",
-        ),
-    }
+    Ok(Scenario { flows: Vec::new(), ..scenario })
 }
 
 /// Packets that loss models took, at either end of a link.
@@ -246,13 +204,5 @@ fn document(last: &Snapshot<Flows>, unread: u64, run: &Recording) -> LinkDocumen
         unread_packets: unread,
         unsent_packets: last.unsent,
         links: links.collect(),
-    }
-}
-
-/// An error with what is behind it.
-pub(super) fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {}", with_source(source)),
-        None => error.to_string(),
     }
 }

@@ -6,7 +6,6 @@ pub mod demo;
 pub mod emu;
 pub mod equation;
 pub mod link;
-mod logs;
 pub mod man;
 pub mod recv;
 pub mod replay;

@@ -13,13 +13,13 @@ use crate::loss::Hit;
 use crate::loss::LossProcess;
 use crate::loss::{Loss, LossPlace, LossRule};
 use crate::marker::Markers;
-use crate::network::{FlowCounts, Reorder};
 use crate::packet::{FlowId, Header, Precedence};
 use crate::queue::codel::{Held, Next};
 use crate::queue::hold::Holding;
 use crate::queue::{Admission, Discipline, Policy};
+use crate::spec::{FlowCounts, LinkSpec, Reorder};
 use crate::trace::DropCause;
-use crate::{LinkSpec, Seed, Stream};
+use crate::{Seed, Stream};
 
 #[derive(Debug)]
 pub(super) struct Extras {

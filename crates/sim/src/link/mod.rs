@@ -12,7 +12,7 @@
 
 mod ahead;
 mod changes;
-mod delivery;
+pub(crate) mod delivery;
 mod impairments;
 mod line;
 mod ring;
@@ -22,14 +22,16 @@ use std::sync::Arc;
 
 use tfrc_units::{Duration, Ecn, Instant, Rate, saturating};
 
+use crate::Seed;
 use crate::engine::arena::Slot;
 use crate::engine::event::{NEVER, Turn};
-use crate::network::LinkChange;
+use crate::ids::{LinkId, NodeId};
 use crate::packet::FlowId;
+pub use crate::packet::PacketCount;
 use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
+use crate::spec::{LinkChange, LinkSpec};
 use crate::trace::DropCause;
-use crate::{LinkId, LinkSpec, NodeId, Seed};
 pub(crate) use ahead::Feeder;
 use ahead::{Ahead, Passing};
 use changes::FormerDelays;
@@ -41,7 +43,7 @@ use line::{Transmission, Transmitter};
 pub(crate) use ring::OnLinks;
 pub(crate) use ring::Popped;
 use ring::{LastSeen, LinkTimes, OnLink, Ring};
-pub use stats::{FlowStats, LinkStats, PacketCount};
+pub use stats::{FlowStats, LinkStats};
 
 #[derive(Debug)]
 pub(crate) struct Link {

@@ -4,7 +4,7 @@
 use tfrc_units::schema::{Deserialize, Serialize};
 use tfrc_units::{Duration, f64_from_u64, saturating};
 
-use crate::packet::{Header, Precedence};
+use crate::packet::{Header, PacketCount, Precedence};
 
 /// Counters of a link since the start of the run.
 ///
@@ -64,16 +64,6 @@ pub struct FlowStats {
     pub in_profile: PacketCount,
     /// Those of `dropped` that were in profile.
     pub in_profile_dropped: PacketCount,
-}
-
-/// A number of packets and their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "schema", derive(Deserialize, Serialize))]
-pub struct PacketCount {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes on the wire.
-    pub bytes: u64,
 }
 
 impl LinkStats {
@@ -145,28 +135,6 @@ impl FlowStats {
         self.dropped.add(header.size);
         if header.precedence == Precedence::Low {
             self.in_profile_dropped.add(header.size);
-        }
-    }
-}
-
-impl PacketCount {
-    #[inline]
-    pub(crate) fn add(&mut self, size: u32) {
-        self.packets = self.packets.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(u64::from(size));
-    }
-
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            packets: self.packets.saturating_add(other.packets),
-            bytes: self.bytes.saturating_add(other.bytes),
-        }
-    }
-
-    pub(crate) fn minus(self, other: Self) -> Self {
-        Self {
-            packets: self.packets.saturating_sub(other.packets),
-            bytes: self.bytes.saturating_sub(other.bytes),
         }
     }
 }

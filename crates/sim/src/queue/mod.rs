@@ -17,8 +17,7 @@ mod rio;
 use tfrc_units::schema::{Deserialize, JsonSchema};
 use tfrc_units::{Duration, Ecn, Instant, Probability, Rate};
 
-use crate::link::PacketCount;
-use crate::packet::Precedence;
+use crate::packet::{PacketCount, Precedence};
 use crate::trace::DropCause;
 use crate::{Seed, Stream};
 

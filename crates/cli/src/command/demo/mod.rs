@@ -6,6 +6,7 @@ mod steering;
 mod watch;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,7 @@ use tfrc_emu::Monitor;
 use tfrc_net::options::{Common, Listen};
 use tfrc_net::{Endpoint, Options};
 use tfrc_report::record::{EventKind, Record, Role};
-use tfrc_scenario::{Document, Flow, FlowKind, FlowTimetable, Group, Lines, Scenario, TcpFlow};
+use tfrc_scenario::{Flow, FlowKind, FlowTimetable, Group, Lines, Scenario, TcpFlow, World};
 use tfrc_sim::tcp;
 use tfrc_sim::traffic::Distribution;
 use tfrc_units::{Duration, Instant, Rate};
@@ -24,14 +25,16 @@ use tokio::sync::mpsc;
 use self::steering::{LinkChange, Steering};
 use self::watch::Watch;
 use crate::args::{DemoArgs, Format};
+use crate::failure::with_source;
 use crate::interrupt::Interrupt;
 use crate::live::{self, Command, Keys, Live, Model, ModelConfig, Screen, View};
 use crate::reporter::{Reporter, ReporterConfig};
+use crate::run::{self};
 use crate::session::{self, Connection, DatagramSource, Ending, Inbox, SAMPLE, Tally, Task};
 use crate::{Failure, limits, page};
 
-/// The network of the demo: 2 Mbit/s, RTT 40 ms, 25 packets.
-const BOTTLENECK: &str = include_str!("../../../../../scenarios/bottleneck.toml");
+/// The network of the demo, a scenario of the program: 2 Mbit/s, RTT 40 ms, 25 packets.
+const NETWORK: &str = "bottleneck";
 /// Bytes of data in a packet, as `tfrc send` has them.
 const LENGTH: usize = 1316;
 /// Packets that wait in the bottleneck, at most.
@@ -55,7 +58,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         ));
     }
     page::check_all(&args.output.files())?;
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let interrupt = run::interrupt()?;
     session::block_on(demo(args, interrupt))
 }
 
@@ -77,7 +80,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
     // The TFRC flow is the real one from outside.
     scenario.flows = competitors(&scenario, &with_spares, link_rate);
     let (network, hand) = relay_with_flows(&scenario, scenario.seed, any, receiver.local_addr())
-        .map_err(|error| Failure::Run(super::link::with_source(&error)))?;
+        .map_err(|error| Failure::Run(with_source(&error)))?;
     let network = network.start().map_err(|error| Failure::io(&"relay", &error))?;
     let monitor = network.monitor();
     let looks = looks(scenario.clone(), network.monitor());
@@ -287,10 +290,7 @@ fn screen(args: &DemoArgs) -> Result<Option<Screen>, Failure> {
 
 /// The network of the demo. Its losses have a probability that keys change; it is zero at first.
 fn scenario() -> Result<Scenario, Failure> {
-    let mut document = Document::new("bottleneck.toml", BOTTLENECK);
+    let mut document = run::open(Path::new(NETWORK), &[])?.document;
     document.set("link.near-far.loss=0%");
-    let wrong = |error| Failure::Run(format!("the built-in scenario is not right: {error}"));
-    let plan = document.plan().map_err(wrong)?;
-    let first = plan.points.into_iter().next();
-    first.map(|point| point.scenario).ok_or_else(|| Failure::Run("the built-in scenario is empty".to_owned()))
+    run::first(run::plan(&document, World::Simulated)?, None)
 }

@@ -1,8 +1,6 @@
 //! The flows of a scenario in real time, with the kernel's TCP.
 
-use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::io;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,15 +10,14 @@ use tfrc_world::Outcome;
 use tfrc_world::emulated::{EmulatedRun, Fidelity, KernelNotes, NodeThread};
 use tfrc_world::recording::Keep;
 use tfrc_world::results::Interval;
-use tfrc_world::watch::{Look, Watch};
+use tfrc_world::watch::Look;
 use tfrc_world::world::emulated::{Emulated, Setup};
 
-use super::{EVERY, broken};
+use super::broken;
 use crate::args::{EmuArgs, Format};
 use crate::command::sim::tables;
 use crate::interrupt::Interrupt;
-use crate::live::{self, Command};
-use crate::reporter::Reporter;
+use crate::run::{self, Course, Wish};
 use crate::visible::visible;
 use crate::{Failure, document, session};
 
@@ -61,30 +58,19 @@ pub(super) fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let format = args.output.format();
-    let mut reporter = Reporter::on((&args.output).into(), io::stdout(), io::stderr());
-    reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
-    let duration_s = Some(scenario.duration.as_secs_f64());
-    let (view, mut keys) = live::network(args.live, format, "tfrc emu", duration_s).unzip();
-    let is_shown = view.is_some();
-    reporter = view.into_iter().fold(reporter, Reporter::with_live);
+    let (reporter, keys) =
+        run::reporter((&args.output).into(), args.live, "tfrc emu", Some(scenario.duration));
+    let mut reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
+    let has_lines = format == Format::Human && keys.is_none();
+    let wish = Wish::new(interrupt, keys);
     let start = session::start(Role::Emu);
     reporter.record(&Record::Start(start))?;
     let emulated = Emulated::set_up(scenario, setup, Keep::default()).map_err(broken)?;
-    let told = RefCell::new(Ok(()));
-    let watch = Watch::all(EVERY, |look| {
-        if format == Format::Human && !is_shown {
-            reporter.note(&line(&look));
-        }
-        let mut told = told.borrow_mut();
-        if told.is_ok() {
-            *told = reporter.look(look);
-        }
-    });
-    let mut ended = || keys.as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
-    let goes_on = &mut || !interrupt.is_wished() && !ended() && told.borrow().is_ok();
-    let run = emulated.run(&mut [watch], goes_on);
-    let run = run.map_err(broken)?;
-    let told = told.into_inner();
+    let course = Course::new(&mut reporter);
+    let watch = course.watch(|look| has_lines.then(|| line(look)));
+    let goes_on = &mut || !wish.is_given() && course.is_written();
+    let run = emulated.run(&mut [watch], goes_on).map_err(broken)?;
+    let written = course.end();
     let outcome = &run.recording.outcome;
     let summary = Summary {
         duration_s: outcome.measured_s,
@@ -102,7 +88,7 @@ pub(super) fn run(
         }
     });
     if invalid.is_empty() {
-        return told.and(finished);
+        return written.and(finished);
     }
     Err(Failure::Check(format!("not a result: {}", invalid.join(", "))))
 }

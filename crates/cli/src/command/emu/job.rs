@@ -4,15 +4,14 @@ use std::io::Read;
 
 use tfrc_emu::{KernelThreads, Priority};
 use tfrc_scenario::{Document, World};
-use tfrc_sim::Seed;
 use tfrc_world::emulated::EmulationJob;
 use tfrc_world::recording::Keep;
 use tfrc_world::world::emulated::{Emulated, Setup};
 
 use super::broken;
 use crate::Failure;
-use crate::command::link::told;
 use crate::interrupt::Interrupt;
+use crate::run::{first, set};
 
 /// Bytes of a job, at most: more than a scenario and its settings have.
 const LONGEST: u64 = 64 << 20;
@@ -36,13 +35,8 @@ pub(super) fn run(text: &str, kernel: KernelThreads, interrupt: &Interrupt) -> R
     let job: EmulationJob = serde_json::from_str(text)
         .map_err(|error| Failure::usage(format!("the job: {error}"), "jobs are made by `tfrc-lab`"))?;
     let mut document = Document::new(job.name, job.text).in_folder(job.folder);
-    for assignment in job.set {
-        document.set(assignment);
-    }
-    let plan = document.plan_for(World::Emulated).map_err(told)?;
-    let Some(point) = plan.points.into_iter().next() else { return Ok(()) };
-    let mut scenario = point.scenario;
-    scenario.seed = Seed(job.seed);
+    set(&mut document, &job.set);
+    let scenario = first(document.plan_for(World::Emulated)?, Some(job.seed))?;
     let keep = Keep { looks: job.looks, link_flows: job.link_flows, ..Keep::NOTHING };
     let setup = Setup { priority: Priority::First, kernel, ..Setup::default() };
     let emulated = Emulated::set_up(&scenario, setup, keep).map_err(broken)?;

@@ -15,19 +15,13 @@ pub(crate) use flows::EmuDocument;
 use tfrc_emu::{KernelThreads, LinkCapture, Priority, SandboxError, sandbox};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Scenario, World};
-use tfrc_sim::{LinkId, Seed};
-use tfrc_units::Duration;
+use tfrc_sim::LinkId;
 use tfrc_world::world::emulated::{Emulated, EmulationError, Setup};
 
-use super::link::{told, with_source};
-use super::logs;
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs};
-use crate::interrupt::Interrupt;
-use crate::page;
-
-/// Time between two records of the run.
-const EVERY: Duration = Duration::from_secs(1);
+use crate::failure::with_source;
+use crate::run::{self};
 
 /// Makes namespaces of our own and goes on in them. All that is read is read before: in there the
 /// process is the first, which signals do not end.
@@ -74,7 +68,7 @@ const SIGXCPU: i32 = 24;
 /// As [`run`].
 pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
     // Signals wait until `settle`, and without this the first process of a namespace ignores them.
-    let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;
+    let interrupt = run::interrupt()?;
     let kernel = sandbox::settle().map_err(|error| refused(&error))?;
     let (Some(kept), path) = (args.read_before, args.scenario.as_deref()) else {
         return Err(Failure::usage("nothing was read before", "use `tfrc emu`"));
@@ -113,35 +107,24 @@ fn opened(args: &EmuArgs) -> Result<Opened, Failure> {
     let captures: Vec<_> = args.captures().map(|(_, file)| Some(PathBuf::from(file))).collect();
     let mut outputs = args.output.files().to_vec();
     outputs.extend(captures.iter().map(|file| ("--pcap", file)));
-    page::check_all(&outputs)?;
-    let opened = Opened::new(path)?;
-    page::spare(&opened, path, &outputs)?;
-    Ok(opened)
+    run::open(path, &outputs)
 }
 
 impl Wanted {
     fn of(opened: Opened, args: &EmuArgs) -> Result<Self, Failure> {
         let mut document = opened.document;
-        for assignment in &args.set {
-            document.set(assignment.as_str());
-        }
+        run::set(&mut document, &args.set);
         // With programs the flows of the file do not run.
         let world = match args.at.is_empty() && args.shell.is_none() {
             true => World::Emulated,
             false => World::Links,
         };
-        let plan = document.plan_for(world).map_err(told)?;
-        // Once: the process inside of the namespaces reads it again.
-        if args.read_before.is_none() {
-            logs::say(&plan.logs);
-        }
-        let Some(point) = plan.points.into_iter().next() else {
-            return Err(Failure::usage("the scenario has no point", "see `[[sweep]]` in docs/scenarios.md"));
+        let plan = match args.read_before {
+            None => run::plan(&document, world)?,
+            // The process outside of the namespaces has spoken of the logs.
+            Some(_) => document.plan_for(world)?,
         };
-        let mut scenario = point.scenario;
-        if let Some(seed) = args.seed {
-            scenario.seed = Seed(seed);
-        }
+        let scenario = run::first(plan, args.seed)?;
         let mut commands = args.commands();
         let shell = args.shell.clone().or_else(|| {
             let first = scenario.network.nodes().find(|(id, _)| *id == scenario.gateways.listen);

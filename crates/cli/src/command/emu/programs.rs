@@ -9,15 +9,15 @@ use std::time::Duration;
 use tfrc_emu::NodeSpace;
 use tfrc_report::record::{Record, Role, Summary};
 use tfrc_world::recording::Recording;
-use tfrc_world::watch::Watch;
 use tfrc_world::world::emulated::Emulated;
 use tokio::sync::{oneshot, watch};
 
-use super::{EVERY, EmuDocument, broken};
+use super::{EmuDocument, broken};
 use crate::Failure;
 use crate::args::{AtNode, EmuArgs, Format};
 use crate::interrupt::Interrupt;
 use crate::reporter::{Reporter, ReporterConfig};
+use crate::run::Course;
 use crate::session;
 use crate::visible::{to_stderr, visible};
 
@@ -49,15 +49,11 @@ pub(super) fn run(
     reporter = reporter.with_series(args.output.series.as_deref(), &[])?;
     let start = session::start(Role::Emu);
     reporter.record(&Record::Start(start))?;
-    let mut told = Ok(());
-    let watch = Watch::all(EVERY, |look| {
-        if told.is_ok() {
-            told = reporter.look(look);
-        }
-    });
-    let run = emulated.run_programs(&mut [watch], move |nodes| {
+    let course = Course::new(&mut reporter);
+    let run = emulated.run_programs(&mut [course.watch(|_| None)], move |nodes| {
         runtime.block_on(commands_to_the_end(nodes, commands, interrupt))
     });
+    let written = course.end();
     let (status, run) = run.map_err(broken)?;
     let status = status?;
     to_stderr(visible(&words(&run.recording)).trim_end());
@@ -78,7 +74,7 @@ pub(super) fn run(
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     if code == 0 && invalid.is_empty() {
-        told.and(finished)?;
+        written.and(finished)?;
     }
     // A command that failed has a reason of its own.
     Ok(if code == 0 && !invalid.is_empty() { OUTSIDE } else { code })

@@ -10,7 +10,7 @@ use tfrc_units::{Duration, f64_from_u64, u64_from_f64};
 
 use crate::Failure;
 use crate::args::TraceArgs;
-use crate::command::logs::line;
+use crate::run::logs::line;
 use crate::visible::{to_stderr, visible};
 
 /// Lines of a trace, at most: as many as a link takes.

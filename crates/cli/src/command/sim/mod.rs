@@ -5,7 +5,6 @@ mod course;
 pub(super) mod tables;
 mod timing;
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,19 +16,16 @@ use tfrc_report::packets::PacketEvents;
 use tfrc_report::pages::{RunRecords, sweep_page};
 use tfrc_report::record::{Role, Start};
 use tfrc_scenario::library::Opened;
-use tfrc_scenario::{Plan, Scenario, schema};
+use tfrc_scenario::{Plan, Scenario, World, schema};
 use tfrc_sim::Seed;
 use tfrc_units::Instant;
 use tfrc_world::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_world::cache::Cache;
 use tfrc_world::note::Note;
 
-use super::link::told;
-use super::logs;
 use crate::args::{Format, SimArgs};
-use crate::interrupt::Interrupt;
-use crate::live::{self, Command};
-use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
+use crate::reporter::{ExistingPage, Page, ReporterConfig};
+use crate::run::{self, Wish};
 use crate::visible::visible;
 use crate::{Failure, document, page, session};
 use bar::{RunsBar, Stderr};
@@ -56,14 +52,9 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         write_means(args, &results, None)?;
         return print(Several { results, timing: None }, format);
     };
-    page::check_all(&outputs(args))?;
-    let mut opened = Opened::new(path)?;
-    for assignment in &args.set {
-        opened.document.set(assignment.as_str());
-    }
-    let plan = opened.document.plan().map_err(told)?;
-    logs::say(&plan.logs);
-    page::spare(&opened, path, &outputs(args))?;
+    let mut opened = run::open(path, &outputs(args))?;
+    run::set(&mut opened.document, &args.set);
+    let plan = run::plan(&opened.document, World::Simulated)?;
     let runs = args.runs.unwrap_or(plan.runs);
     if plan.points.len() == 1 && runs == 1 && args.shard.is_none() {
         return single(args, &plan);
@@ -89,7 +80,7 @@ fn several(args: &SimArgs, opened: &Opened, plan: &Plan) -> Result<(), Failure> 
         jobs: args.jobs,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
-    let interrupt = interrupt()?;
+    let interrupt = run::interrupt()?;
     let is_ended = || interrupt.is_wished();
     let bar = RunsBar::new(order.virtual_time(plan), format, Stderr::of_process());
     let mut file = SeriesFile::create(args, plan)?;
@@ -140,11 +131,6 @@ fn outputs(args: &SimArgs) -> [(&'static str, &Option<std::path::PathBuf>); 4] {
     ]
 }
 
-/// Ctrl-C and the end of the terminal end a simulation as a key does.
-fn interrupt() -> Result<Interrupt, Failure> {
-    Interrupt::install().map_err(|error| Failure::io(&"signals", &error))
-}
-
 /// The fault of a run that was ended.
 fn ended() -> Failure {
     Failure::Run("ended before the scenario's duration: no result".to_owned())
@@ -159,19 +145,15 @@ fn single(args: &SimArgs, plan: &Plan) -> Result<(), Failure> {
     }
     let format = args.output.format();
     let run = PlannedRun { number: 1, point, run: 1 };
-    let duration_s = Some(scenario.duration.as_secs_f64());
-    let (view, keys) = live::network(args.live, format, "tfrc sim", duration_s).unzip();
-    let stderr = if view.is_some() { Stderr::Elsewhere } else { Stderr::of_process() };
-    let bar = RunsBar::new(scenario.duration, format, stderr);
     let page = args.report.clone().map(|path| Page { path, existing: ExistingPage::Replace });
     let config = ReporterConfig { report: page, ..course::config(args, run) };
-    let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
-    reporter = reporter.with_series(args.series.as_deref(), &point.at)?;
-    reporter = view.into_iter().fold(reporter, Reporter::with_live);
-    let keys = RefCell::new(keys);
-    let interrupt = interrupt()?;
-    let has_key = || keys.borrow_mut().as_mut().is_some_and(|keys| keys.given() == Some(Command::End));
-    let is_ended = || interrupt.is_wished() || has_key();
+    let (reporter, keys) = run::reporter(config, args.live, "tfrc sim", Some(scenario.duration));
+    let mut reporter = reporter.with_series(args.series.as_deref(), &point.at)?;
+    let stderr = if keys.is_some() { Stderr::Elsewhere } else { Stderr::of_process() };
+    let bar = RunsBar::new(scenario.duration, format, stderr);
+    let interrupt = run::interrupt()?;
+    let wish = Wish::new(&interrupt, keys);
+    let is_ended = || wish.is_given();
     let stopwatch = args.timing.then(Stopwatch::start);
     let cache = cache(args);
     let kept = Kept::new(cache.as_ref(), &scenario);

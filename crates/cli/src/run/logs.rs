@@ -20,7 +20,7 @@ pub(crate) fn say(logs: &[Log]) {
 }
 
 /// The line about one log; `value` writes a value with its unit.
-pub(super) fn line(name: &str, extent: &Extent, value: fn(f64) -> String) -> String {
+pub(crate) fn line(name: &str, extent: &Extent, value: fn(f64) -> String) -> String {
     let Extent { lines, span, least, most, mean } = *extent;
     let plural = if lines == 1 { "" } else { "s" };
     let lines = format!("{} line{plural}", human::count(saturating::<u64>(lines)));
