@@ -240,6 +240,17 @@ impl Output {
         matches!(self, Self::Appended { .. } | Self::Part(_))
     }
 
+    /// A handle for a file in the making, which can be read, too; `None` for other outputs.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn part_file(&self) -> io::Result<Option<File>> {
+        match self {
+            Self::Part(Part { file, .. }) => file.try_clone().map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A handle for bringing a file to the disk ([`on_disk`]); `None` for other outputs. Some
     /// systems report a full disk only then.
     ///
@@ -286,7 +297,7 @@ impl Part {
     /// removed.
     fn create(names: PartNames) -> Result<Self, OutputError> {
         let part = &names.part;
-        let file = match OpenOptions::new().write(true).create_new(true).open(part) {
+        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(part) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Self::take_over(names),
             Err(error) => return Err(unwritable(part, error)),
@@ -303,7 +314,8 @@ impl Part {
         if !fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_file() && has_one_name(&metadata)) {
             return Err(strange());
         }
-        let file = OpenOptions::new().write(true).open(part).map_err(|source| unwritable(part, source))?;
+        let file = OpenOptions::new().read(true).write(true).open(part);
+        let file = file.map_err(|source| unwritable(part, source))?;
         lock(&file, part)?;
         // Its writer may have renamed it between opening and locking: then this is the finished
         // file.
