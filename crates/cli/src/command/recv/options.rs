@@ -185,11 +185,21 @@ impl ServeOptions {
         }
     }
 
+    /// The part of this end: a file whose holes are not meant is taken until it is whole.
+    pub(super) const fn part(&self) -> Part {
+        match &self.destination {
+            Destination::Files { .. } | Destination::One(OutputPlan::File(_)) if !self.lossy => {
+                Part::ReceivesFiles
+            }
+            _ => Part::Receives,
+        }
+    }
+
     /// The options of the endpoint.
     pub(super) fn endpoint(&self, args: &RecvArgs, privacy: &Privacy) -> Options {
         let usual = Common::default();
         let common = Common {
-            greeting: Part::Receives.word().to_owned(),
+            greeting: self.part().word().to_owned(),
             receive_queue: match &self.destination {
                 Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
                 _ => usual.receive_queue,
