@@ -91,8 +91,8 @@ impl Endpoint {
         either!(self, one => one.shut_down().await)
     }
 
-    /// Ends the endpoint without a wait, as [`Endpoint::shut_down`] does with one. Over QUIC the end
-    /// comes when the endpoint is dropped.
+    /// Ends the endpoint without a wait, as [`Endpoint::shut_down`] does with one. Over QUIC the
+    /// end comes when the endpoint is dropped.
     pub fn stop(&self) {
         match self {
             Self::Dccp(endpoint) => endpoint.stop(),

@@ -8,6 +8,7 @@ use tfrc_units::saturating;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
+use crate::file::{HASH, whole_hash};
 use crate::{FileSource, UdpSource};
 
 /// How often an application that makes its own data has a datagram ready.
@@ -55,6 +56,8 @@ pub struct DatagramSource {
     /// A second handle of a file, by which it is sent whole, and the pace of that.
     original: Option<std::fs::File>,
     pace: Pace,
+    /// Its length and hash, if the receiver may have a part of it.
+    known: Option<(u64, [u8; HASH])>,
 }
 
 enum Input {
@@ -126,6 +129,7 @@ impl DatagramSource {
             returned: VecDeque::new(),
             original: None,
             pace: Pace::AsAllowed,
+            known: None,
         }
     }
 
@@ -153,7 +157,23 @@ impl DatagramSource {
         let (Some(original), Some(expected)) = (&self.original, self.expected) else { return Ok(None) };
         let limit = self.left.saturating_add(self.given);
         let file = original.try_clone()?;
-        Ok(Some(FileSource::new(file, self.length, limit, expected, self.pace.ticker())))
+        let whole = FileSource::new(file, self.length, limit, expected, self.pace.ticker());
+        Ok(Some(match self.known {
+            Some(known) => whole.going_on(known),
+            None => whole,
+        }))
+    }
+
+    /// Reads a file for its hash, so that [`DatagramSource::whole`] sends only what the receiver
+    /// lacks of it. Blocks.
+    ///
+    /// # Errors
+    /// The error of the file.
+    pub fn go_on(&mut self) -> io::Result<()> {
+        if let Some(original) = &self.original {
+            self.known = Some(whole_hash(original, self.left.saturating_add(self.given))?);
+        }
+        Ok(())
     }
 
     /// True if each datagram is one of another program, which must not be cut.

@@ -6,6 +6,7 @@
 //! [`Outgoing`] and [`Incoming`] are the two ends without I/O, [`FileSource`] and [`FileTaker`]
 //! those with files.
 
+mod map;
 mod positioned;
 mod ranges;
 mod receiving;
@@ -20,6 +21,9 @@ use tfrc_units::Duration;
 
 use self::receiving::Incoming;
 use self::sending::Outgoing;
+
+pub(crate) use self::source::whole_hash;
+pub(crate) use self::wire::HASH;
 
 pub use self::sending::FileOutcome;
 pub use self::source::{FileNext, FileSent, FileSource};

@@ -64,6 +64,11 @@ impl Ranges {
         self.bytes
     }
 
+    /// The ranges, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+        self.ends.iter().map(|(start, end)| *start..*end)
+    }
+
     /// The ranges below `length` that are not in, in order.
     pub(crate) fn missing(&self, length: u64) -> impl Iterator<Item = Range<u64>> {
         let starts = self.ends.keys().copied().chain([length]);

@@ -10,6 +10,8 @@ use super::wire::{self, End, Message};
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
     here: Ranges,
+    /// Length and hash of the file of which an earlier session has brought a part.
+    before: Option<(u64, [u8; wire::HASH])>,
     /// The sender's last question. The first one decides about length and hash.
     end: Option<End>,
     /// When the next answer goes, and when the last one went.
@@ -31,12 +33,18 @@ pub(crate) struct Piece<'a> {
 }
 
 impl Incoming {
+    /// A file of which these bytes are here from an earlier session, and its length and hash if
+    /// the sender had said them.
+    pub(crate) fn going_on(here: Ranges, before: Option<(u64, [u8; wire::HASH])>) -> Self {
+        Self { here, before, ..Self::default() }
+    }
+
     /// Takes a datagram of the sender; the bytes in it if some of them are new.
     pub(crate) fn take<'a>(&mut self, now: Instant, rtt: Duration, datagram: &'a [u8]) -> Option<Piece<'a>> {
         match wire::read(datagram)? {
             Message::Data { offset, bytes } => {
                 let end = offset + saturating::<u64>(bytes.len());
-                if self.end.is_some_and(|known| end > known.length) {
+                if self.end.is_some_and(|known| end > known.length) || self.agrees.is_some() {
                     return None;
                 }
                 let new = self.here.insert(offset..end).filter(|new| *new > 0)?;
@@ -59,6 +67,10 @@ impl Incoming {
             return;
         }
         *known = end;
+        if self.before.take().is_some_and(|before| before != (end.length, end.hash)) {
+            // The part that is here is one of another file.
+            return self.compared(now, false);
+        }
         self.here.clip(end.length);
         // What the network has reordered comes within a part of a round trip.
         let patience = if self.is_full() { Duration::ZERO } else { rtt / 4 };
@@ -101,6 +113,16 @@ impl Incoming {
     /// Bytes that came after the first question.
     pub(crate) const fn repaired(&self) -> u64 {
         self.repaired
+    }
+
+    /// Bytes of the file that are here.
+    pub(crate) const fn here(&self) -> u64 {
+        self.here.bytes()
+    }
+
+    /// The sender's question, once it has come.
+    pub(crate) const fn end(&self) -> Option<End> {
+        self.end
     }
 
     /// The length of the file, once the sender has said it.
@@ -171,6 +193,24 @@ mod tests {
         assert_eq!(file.answer(at(50), 1200), Some(wire::lacks(0, 1200, std::iter::once(0..2))));
         assert!(file.take(at(0), RTT, &data(0, b"ab")).is_some());
         assert_eq!(file.to_compare().map(|end| end.length), Some(4));
+    }
+
+    /// A part of another file is found out by what the sender says of its own.
+    #[test]
+    fn a_part_of_another_file_is_refused() {
+        for (length, agrees) in [(10, None), (11, Some(false))] {
+            let mut here = Ranges::default();
+            here.insert(0..4);
+            let mut file = Incoming::going_on(here, Some((length, [1; wire::HASH])));
+            file.take(at(0), RTT, &end(0, 10));
+            let answer = match agrees {
+                None => wire::lacks(0, 1200, std::iter::once(4..10)),
+                Some(agrees) => wire::verdict(agrees),
+            };
+            assert_eq!((file.agrees(), file.answer(at(25), 1200)), (agrees, Some(answer)));
+            let is_taken = file.take(at(30), RTT, &data(4, b"efghij")).is_some();
+            assert_eq!((is_taken, file.here()), (agrees.is_none(), if agrees.is_none() { 10 } else { 4 }));
+        }
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub(crate) struct Outgoing {
     end: Option<End>,
     /// The ranges that the last answer named, and that have not been sent since.
     lacks: VecDeque<Range<u64>>,
+    /// The receiver has a part of the file from an earlier session: what the first answer names
+    /// is sent for the first time.
+    goes_on: bool,
     /// When the question went last, and when the peer was heard last or the first question went.
     asked: Option<Instant>,
     heard: Option<Instant>,
@@ -64,6 +67,12 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    /// A file of which the receiver has a part: the first thing is the question.
+    pub(crate) fn going_on(length: u64, hash: [u8; wire::HASH]) -> Self {
+        let end = Some(End { round: 0, length, hash });
+        Self { end, goes_on: true, ..Self::default() }
+    }
+
     /// The next thing to do; `room` bytes of the file fit in a datagram.
     pub(crate) fn next(&mut self, now: Instant, rtt: Duration, room: usize) -> Next {
         if let Some(outcome) = self.outcome {
@@ -98,9 +107,10 @@ impl Outgoing {
         let length = saturating::<u64>(bytes.len());
         if let Some(range) = self.lacks.front_mut() {
             range.start += length;
-            self.repeated += length;
+            *(if self.goes_on { &mut self.sent } else { &mut self.repeated }) += length;
             if range.is_empty() {
                 self.lacks.pop_front();
+                self.goes_on &= !self.lacks.is_empty();
             }
         } else if bytes.is_empty() {
             self.end = Some(End { round: 0, length: self.sent, hash: *self.hash.finalize().as_bytes() });
@@ -137,9 +147,14 @@ impl Outgoing {
         }
     }
 
-    /// Bytes of the first pass, and bytes sent again.
+    /// Bytes sent for the first time, and bytes sent again.
     pub(crate) const fn counts(&self) -> (u64, u64) {
         (self.sent, self.repeated)
+    }
+
+    /// The length of the file, from the end of the first pass on.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.end.map(|end| end.length)
     }
 
     /// True from the end of the first pass on.
@@ -202,6 +217,24 @@ mod tests {
             out.hear(at(0), &word);
             assert_eq!(out.next(at(0), RTT, 10), Next::Read(0..10));
         }
+    }
+
+    /// Bytes that an earlier session has brought are not sent.
+    #[test]
+    fn a_file_that_goes_on_begins_with_the_question() {
+        let mut out = Outgoing::going_on(100, [7; wire::HASH]);
+        assert!(matches!(out.next(at(0), RTT, 50), Next::Send(_)));
+        out.hear(at(100), &lacks(0, [10..20, 60..100]));
+        for range in [10..20, 60..100] {
+            assert_eq!(out.next(at(100), RTT, 50), Next::Read(range.clone()));
+            out.read(&vec![7; usize::try_from(range.end - range.start).expect("small")]);
+        }
+        assert_eq!(out.counts(), (50, 0));
+        assert!(matches!(out.next(at(100), RTT, 50), Next::Send(_)));
+        out.hear(at(200), &lacks(1, once(10..20)));
+        assert_eq!(out.next(at(200), RTT, 50), Next::Read(10..20));
+        out.read(&[7; 10]);
+        assert_eq!((out.counts(), out.length()), ((50, 10), Some(100)));
     }
 
     /// A receiver that asks for everything again, without end.

@@ -57,6 +57,21 @@ pub struct FileSource {
     sent: Arc<FileSent>,
 }
 
+/// The length and the hash of a file, of its first `limit` bytes at most.
+pub(crate) fn whole_hash(file: &File, limit: u64) -> io::Result<(u64, [u8; wire::HASH])> {
+    let (mut hash, mut length) = (blake3::Hasher::new(), 0);
+    while length < limit {
+        let block = positioned::read_block(file, length)?;
+        let taken = saturating::<usize>(limit - length).min(block.len());
+        hash.update(block.get(..taken).unwrap_or_default());
+        length += saturating::<u64>(taken);
+        if taken == 0 {
+            break;
+        }
+    }
+    Ok((length, *hash.finalize().as_bytes()))
+}
+
 impl FileSource {
     /// The first `limit` bytes of a file, `length` in a datagram.
     pub(crate) fn new(
@@ -77,6 +92,17 @@ impl FileSource {
             at: 0,
             sent: Arc::default(),
         }
+    }
+
+    /// Sends only what the receiver lacks of the file, which has this length and hash.
+    pub(crate) fn going_on(self, (length, hash): (u64, [u8; wire::HASH])) -> Self {
+        Self { out: Outgoing::going_on(length, hash), ..self }
+    }
+
+    /// The length of the file, once all of it has been read.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.out.length()
     }
 
     /// The counts.

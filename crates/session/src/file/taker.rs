@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tfrc_units::{Duration, Instant, saturating};
 use tokio::task::JoinHandle;
 
+use super::map::Keeper;
 use super::wire::End;
 use super::{Incoming, positioned, rounded};
 use crate::Written;
@@ -70,6 +72,9 @@ pub struct FileTaker {
     /// When they go to the disk.
     due: Option<tokio::time::Instant>,
     job: Option<JoinHandle<io::Result<Done>>>,
+    /// Offsets and lengths of what is being written, for the map.
+    writing: Vec<(u64, u64)>,
+    keeper: Option<Keeper>,
     failed: Option<Arc<io::Error>>,
     written: Arc<Written>,
     state: Arc<FileState>,
@@ -80,6 +85,7 @@ pub struct FileTaker {
 enum Done {
     Written { datagrams: u64, bytes: u64 },
     Compared(bool),
+    Kept,
 }
 
 impl FileTaker {
@@ -95,10 +101,27 @@ impl FileTaker {
             new: 0,
             due: None,
             job: None,
+            writing: Vec::new(),
+            keeper: None,
             failed: None,
             written: Arc::default(),
             state: Arc::default(),
         }
+    }
+
+    /// Goes on with a file that an earlier session has left, and with the map of it at this path;
+    /// both may be new. What is written goes to the disk, and then into the map, each 8 MB or
+    /// second. Blocks.
+    ///
+    /// # Errors
+    /// When the map cannot be read.
+    pub fn go_on(file: File, map: PathBuf) -> io::Result<Self> {
+        let keeper = Keeper::open(map, &file)?;
+        let (here, before) = (keeper.map().here.clone(), keeper.map().known);
+        let taker = Self::start(file);
+        let incoming = Incoming::going_on(here, before);
+        taker.written.add(0, saturating(incoming.here()));
+        Ok(Self { incoming, keeper: Some(keeper), ..taker })
     }
 
     /// The counts, which go on: datagrams taken, and bytes of the file that are written.
@@ -154,20 +177,34 @@ impl FileTaker {
         let to_compare = self.incoming.to_compare();
         let is_due = self.due.is_some_and(|due| due <= tokio::time::Instant::now());
         if self.waiting >= BATCH || is_due || to_compare.is_some() {
-            self.begin(to_compare);
+            self.begin(to_compare, false);
         }
     }
 
-    /// Begins to write what waits; if nothing does, to compare.
-    fn begin(&mut self, to_compare: Option<End>) {
+    /// Begins to keep the map if it is due, or at the end; else to write what waits; else to
+    /// compare.
+    fn begin(&mut self, to_compare: Option<End>, ends: bool) {
         if self.job.is_some() || self.failed.is_some() {
             return;
         }
         let file = Arc::clone(&self.file);
+        let ends = ends && self.runs.is_empty();
+        if let Some(keeper) = &mut self.keeper
+            && (keeper.is_due() || ends && keeper.is_behind())
+        {
+            let end = self.incoming.end().filter(|_| self.incoming.agrees() != Some(false));
+            let (map, path) = (keeper.take(end), keeper.path.clone());
+            self.job = Some(tokio::task::spawn_blocking(move || map.keep(&file, &path).map(|()| Done::Kept)));
+            return;
+        }
         if !self.runs.is_empty() {
             let runs = std::mem::take(&mut self.runs);
             let (datagrams, bytes) = (std::mem::take(&mut self.datagrams), std::mem::take(&mut self.new));
             (self.waiting, self.due) = (0, None);
+            if self.keeper.is_some() {
+                let pieces = runs.iter().map(|(offset, run)| (*offset, saturating(run.len())));
+                self.writing = pieces.collect();
+            }
             self.job = Some(tokio::task::spawn_blocking(move || {
                 runs.iter().try_for_each(|(offset, run)| positioned::write_at(&file, run, *offset))?;
                 Ok(Done::Written { datagrams, bytes })
@@ -190,7 +227,13 @@ impl FileTaker {
                 let done = job.await.map_err(io::Error::other).flatten();
                 self.job = None;
                 match done {
-                    Ok(Done::Written { datagrams, bytes }) => self.written.add(datagrams, saturating(bytes)),
+                    Ok(Done::Written { datagrams, bytes }) => {
+                        self.written.add(datagrams, saturating(bytes));
+                        if let Some(keeper) = &mut self.keeper {
+                            self.writing.drain(..).for_each(|(offset, length)| keeper.wrote(offset, length));
+                        }
+                    }
+                    Ok(Done::Kept) => {}
                     Ok(Done::Compared(agrees)) => self.incoming.compared(now(), agrees),
                     Err(error) => {
                         let error = Arc::new(error);
@@ -212,7 +255,7 @@ impl FileTaker {
     /// The failure of a write.
     pub async fn finish(&mut self, now: impl Fn() -> Instant) -> Result<(), Arc<io::Error>> {
         loop {
-            self.begin(None);
+            self.begin(None, true);
             if self.job.is_none() {
                 return self.failed.clone().map_or(Ok(()), Err);
             }

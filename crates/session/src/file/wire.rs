@@ -46,7 +46,7 @@ pub(crate) enum Message<'a> {
 /// Writes a datagram of data into a buffer.
 pub(crate) fn put_data(buffer: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     buffer.push(DATA);
-    buffer.extend(u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_be_bytes());
+    buffer.extend(tfrc_units::saturating::<u16>(bytes.len()).to_be_bytes());
     buffer.extend(offset.to_be_bytes());
     buffer.extend_from_slice(bytes);
 }
