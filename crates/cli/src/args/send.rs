@@ -59,6 +59,9 @@ pub struct SendArgs {
     /// Read the pipe of -f - to its end, then send it as a file
     #[arg(hide = true, help_heading = DATA, long, requires = "file", conflicts_with_all = ["lossy", "deadline", "time"])]
     pub whole: bool,
+    /// Send what the receiver lacks of FILE, as it has a part of an earlier session (recv --resume)
+    #[arg(hide = true, help_heading = DATA, long, requires = "file", conflicts_with_all = ["lossy", "deadline", "time"])]
+    pub resume: bool,
     /// Send what comes to a local UDP port, as from ffmpeg or OBS
     #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
     pub udp_in: Option<ListenAt>,
@@ -86,7 +89,7 @@ pub struct SendArgs {
     /// Keep the rate through silences of this time: 100ms for radio links
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub no_feedback_floor: Option<Duration>,
-    /// Never go below this rate, which the network has promised; see --dscp
+    /// Never go below this rate, promised by the network; see --dscp
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
     /// From when on the guarantee counts
@@ -95,7 +98,7 @@ pub struct SendArgs {
     /// Give way below the guarantee divided by this, above 1; without it never
     #[arg(hide = true, help_heading = RATE, long, value_name = "Y", requires = "guarantee", value_parser = values::threshold)]
     pub guarantee_threshold: Option<f64>,
-    /// Mark packets: af11 to af43, cs0 to cs7, ef, or a number
+    /// Mark packets: af11 to af43, cs0 to cs7, ef, or N
     #[arg(help_heading = RATE, long, value_name = "DSCP", default_value = "cs0", value_parser = values::dscp)]
     pub dscp: Dscp,
     /// Stop on a path that looks broken or badly congested (RFC 8083)

@@ -222,3 +222,43 @@ fn a_file_that_changes_meanwhile_is_found_out() {
     }
     assert!(!Path::new(&to).exists() && Path::new(&format!("{to}.part")).exists());
 }
+
+/// Either end is killed, again and again: each session brings only what was not on the disk, and
+/// another file under the name is found out.
+#[test]
+fn a_file_goes_on_where_it_stood() {
+    let place = Place::new();
+    let content = noise(3_000_000);
+    let (from, to) = (place.write("in", &content), place.file("out"));
+    let other = place.write("other", noise(3_000_100));
+    let mut last = None;
+    for kill in ["sender", "receiver", "none"] {
+        let (mut receiver, address) = recv(&["-1", "-o", &to, "--resume", "--silence", "1s", "--json"]);
+        let sender = send(&address, &["-f", &from, "--resume", "-b", "4M", "--json"], Stdio::null());
+        if kill == "none" {
+            let got = whole(&receiver.end(), content.len());
+            last = Some((whole(&sender.end(), content.len()), got));
+            break;
+        }
+        receiver.wait_for("2.0 s");
+        let (killed, left) = if kill == "sender" { (sender, receiver) } else { (receiver, sender) };
+        killed.signal("KILL");
+        killed.end();
+        if kill == "receiver" {
+            left.signal("KILL");
+        }
+        left.end();
+        let map = std::fs::read_to_string(format!("{to}.part.map")).expect("kept");
+        assert!(map.starts_with("tfrc map 1\n") && !Path::new(&to).exists(), "{map}");
+        let (receiver, address) = recv(&["-1", "-o", &to, "--resume"]);
+        send(&address, &["-f", &other, "--resume"], Stdio::null()).end();
+        let receiver = receiver.end();
+        assert!(receiver.status.code() == Some(1), "{}", receiver.stderr);
+        assert!(receiver.stderr.contains("not whole: the hash differs"), "{}", receiver.stderr);
+    }
+    let (sent, _) = last.expect("the last one");
+    assert!(std::fs::read(&to).expect("named") == content);
+    // At 4 Mbit/s two seconds bring 1 MB each time, of which the last second may be missing.
+    assert!(sent.sent_bytes.is_some_and(|bytes| (500_000..2_600_000).contains(&bytes)), "{sent:?}");
+    assert!(!Path::new(&format!("{to}.part.map")).exists());
+}

@@ -88,7 +88,7 @@ fn ended(finished: &Finished, status: i32, words: &[&str]) -> Summary {
     finished.json()
 }
 
-/// What is appended to cannot be repaired: bytes that are missing make it no success.
+/// A file that is appended to is not repaired: bytes that are missing make it no success.
 #[test]
 fn a_file_that_lost_bytes_is_not_whole() {
     for quic in both() {

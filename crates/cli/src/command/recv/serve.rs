@@ -160,11 +160,15 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     };
     let options = &receiver.options;
     let is_file = sink.output.is_file();
-    let way = if part.agrees_on_file(connection) { sink.output.part_file() } else { Ok(None) };
-    let way = way.and_then(|file| match file {
-        Some(file) => Ok(Way::File(FileTaker::start(file))),
-        None => sink.output.handle().map(|handle| stream(handle, is_file, options.take.others())),
-    });
+    let file = if part.agrees_on_file(connection) { sink.output.part_file() } else { Ok(None) };
+    let way = match (file, sink.output.map()) {
+        (Ok(Some(file)), Some(map)) => {
+            session::blocking(move || FileTaker::go_on(file, map)).await.map(Way::File)
+        }
+        (Ok(Some(file)), None) => Ok(Way::File(FileTaker::start(file))),
+        (Ok(None), _) => sink.output.handle().map(|handle| stream(handle, is_file, options.take.others())),
+        (Err(error), _) => Err(error),
+    };
     let way = way.unwrap_or_else(|error| {
         stop = Some(StopTaking::Output(Arc::new(error)));
         stream(None, is_file, 0)
@@ -498,7 +502,9 @@ impl Serving<'_> {
             (StopTaking::Ended, Some(_))
                 if self.file.as_ref().and_then(|file| file.agrees()) == Some(false) =>
             {
-                Ending::failed("not whole: all bytes are here, and the file changed while it was sent")
+                Ending::failed(
+                    "not whole: the hash differs: the file changed while it was sent, or another one was begun",
+                )
             }
             (StopTaking::Ended, Some(_)) if trouble == Some(Trouble::Unfinished) => {
                 let torn = if self.keeps_whole { "not whole: " } else { "" };

@@ -189,8 +189,10 @@ async fn send(
     let fell_behind = transfer.encoded.as_ref().and_then(|encoded| encoded.sum_up(&mut summary));
     let text = closed.as_ref().and_then(|closed| closed.text.as_deref());
     let tally = text.and_then(|text| text.parse::<Tally>().ok());
-    let tally =
-        tally.map(|tally| tally.bounded(status.stats.sent_data_packets, status.stats.sent_data_bytes));
+    // An earlier session may have brought a part of a file that is whole now.
+    let before = whole.filter(|_| repair == Repair::Done).unwrap_or(0);
+    let most = status.stats.sent_data_bytes.max(before);
+    let tally = tally.map(|tally| tally.bounded(status.stats.sent_data_packets, most));
     match &tally {
         Some(tally) => complete(tally, status.stats.sent_data_packets, &mut summary),
         None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),

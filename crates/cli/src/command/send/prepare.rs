@@ -194,7 +194,16 @@ pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result
         }
     };
     let pace = args.pps.map_or(Pace::AsAllowed, Pace::PerSecond);
-    Ok(source.at_most(args.bytes).paced(pace))
+    let mut source = source.at_most(args.bytes).paced(pace);
+    if !args.resume {
+        return Ok(source);
+    }
+    let (source, read) = blocking(move || {
+        let read = source.go_on();
+        (source, read)
+    })
+    .await;
+    read.map(|()| source).map_err(|error| Failure::io(&"-f", &error))
 }
 
 /// A file without a name, with all that standard input brings, `most` bytes at most: the bytes that

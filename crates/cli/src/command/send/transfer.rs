@@ -436,8 +436,10 @@ async fn pump_file(
             }
             Ok(FileNext::Ended(outcome)) => {
                 return match outcome {
-                    FileOutcome::Whole => Pumped::Whole(source.sent().counts().0),
-                    FileOutcome::Differs => Pumped::NotWhole("not whole: the file changed while it was sent"),
+                    FileOutcome::Whole => Pumped::Whole(source.length().unwrap_or(0)),
+                    FileOutcome::Differs => Pumped::NotWhole(
+                        "not whole: the hash differs: the file changed while it was sent, or another one was begun",
+                    ),
                     FileOutcome::Insatiable => {
                         Pumped::NotWhole("not whole: the receiver asks for the same bytes again and again")
                     }
