@@ -248,6 +248,10 @@ pub struct Summary {
     pub file_bytes: Option<u64>,
     /// Bytes of that file that the receiver has not written.
     pub missing_bytes: Option<u64>,
+    /// Bytes of that file that were sent again because the receiver lacked them; of a receiver,
+    /// those that it had not got in the first pass. Left out where the two ends did not repair the
+    /// file.
+    pub repaired_bytes: Option<u64>,
     /// Datagrams that came by `--udp-in` and were refused because they were longer than a packet of
     /// the path carries; left out if there were none.
     pub too_long_packets: Option<u64>,

@@ -11,8 +11,12 @@ use crate::Connection;
 pub enum Part {
     /// It takes the data.
     Receives,
+    /// It takes the data, and a file until it is whole.
+    ReceivesFiles,
     /// It has the data.
     Sends,
+    /// It has a file, which it sends until it is whole if the other end takes it so.
+    SendsFile,
 }
 
 /// The word for what was not sent to its end, in a Close and in the counts that answer it.
@@ -63,20 +67,62 @@ impl Part {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Receives => "receives",
+            Self::ReceivesFiles => "receives files",
             Self::Sends => "sends",
+            Self::SendsFile => "sends file",
         }
     }
 
-    /// True for two ends with the same part: no data can come of it.
+    /// The part in a peer's greeting; another text is not ours.
+    fn read(text: &str) -> Option<Self> {
+        [Self::Receives, Self::ReceivesFiles, Self::Sends, Self::SendsFile]
+            .into_iter()
+            .find(|part| part.word() == text)
+    }
+
+    fn of_peer(connection: &Connection) -> Option<Self> {
+        connection.peer_greeting().as_deref().and_then(Self::read)
+    }
+
+    const fn sends(self) -> bool {
+        matches!(self, Self::Sends | Self::SendsFile)
+    }
+
+    /// True for two ends that both send, or both receive: no data can come of it.
     #[must_use]
     pub fn clashes(self, connection: &Connection) -> bool {
-        connection.peer_greeting().is_some_and(|greeting| greeting == self.word())
+        Self::of_peer(connection).is_some_and(|peer| peer.sends() == self.sends())
+    }
+
+    /// True if a file goes whole between this end and its peer: both know how, and one has one.
+    #[must_use]
+    pub fn agrees_on_file(self, connection: &Connection) -> bool {
+        Self::of_peer(connection).is_some_and(|peer| self.makes_file_with(peer))
+    }
+
+    const fn makes_file_with(self, peer: Self) -> bool {
+        matches!(
+            (self, peer),
+            (Self::SendsFile, Self::ReceivesFiles) | (Self::ReceivesFiles, Self::SendsFile)
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_takes_a_sender_and_a_receiver_of_files() {
+        use Part::{Receives, ReceivesFiles, Sends, SendsFile};
+        let all = [Receives, ReceivesFiles, Sends, SendsFile];
+        for (here, there) in all.into_iter().flat_map(|here| all.map(|there| (here, there))) {
+            let both = matches!((here, there), (SendsFile, ReceivesFiles) | (ReceivesFiles, SendsFile));
+            assert_eq!(here.makes_file_with(there), both, "{here:?} {there:?}");
+            assert_eq!(Part::read(here.word()), Some(here));
+        }
+        assert_eq!(Part::read("receives everything"), None);
+    }
 
     #[test]
     fn closing_words_read_back_as_written() {

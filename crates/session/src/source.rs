@@ -8,7 +8,8 @@ use tfrc_units::saturating;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
-use crate::UdpSource;
+use crate::file::{HASH, whole_hash};
+use crate::{FileSource, UdpSource};
 
 /// How often an application that makes its own data has a datagram ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +18,17 @@ pub enum Pace {
     AsAllowed,
     /// This many datagrams per second.
     PerSecond(f64),
+}
+
+impl Pace {
+    fn ticker(self) -> Option<tokio::time::Interval> {
+        let Self::PerSecond(rate) = self else { return None };
+        let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
+        // Timers are late by a millisecond: the mean is kept. More than a [`MOMENT`] is not made up
+        // for.
+        ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        Some(ticker)
+    }
 }
 
 /// The time by which a source that was held up stays behind its pace.
@@ -41,6 +53,11 @@ pub struct DatagramSource {
     flush_at: Option<Instant>,
     /// Datagrams that were given out and came back, oldest first.
     returned: VecDeque<Vec<u8>>,
+    /// A second handle of a file, by which it is sent whole, and the pace of that.
+    original: Option<std::fs::File>,
+    pace: Pace,
+    /// Its length and hash, if the receiver may have a part of it.
+    known: Option<(u64, [u8; HASH])>,
 }
 
 enum Input {
@@ -59,11 +76,12 @@ impl DatagramSource {
     /// A file: full datagrams except the last.
     pub fn file(file: std::fs::File, length: usize) -> Self {
         let expected = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        let original = expected.and_then(|_| file.try_clone().ok());
         let stream = match unblocked(&file) {
             Some(pipe) => Self::stream(pipe, length, None),
             None => Self::stream(tokio::fs::File::from_std(file), length, None),
         };
-        Self { expected, ..stream }
+        Self { expected, original, ..stream }
     }
 
     /// Standard input, as a [`DatagramSource::pipe`].
@@ -109,6 +127,9 @@ impl DatagramSource {
             begun: Vec::new(),
             flush_at: None,
             returned: VecDeque::new(),
+            original: None,
+            pace: Pace::AsAllowed,
+            known: None,
         }
     }
 
@@ -122,14 +143,37 @@ impl DatagramSource {
     /// Holds back datagrams to this pace.
     #[must_use]
     pub fn paced(mut self, pace: Pace) -> Self {
-        if let Pace::PerSecond(rate) = pace {
-            let mut ticker = interval(Duration::from_secs_f64(1.0 / rate));
-            // Timers are late by a millisecond: the mean is kept. More than a [`MOMENT`] is not
-            // made up for.
-            ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
-            self.ticker = Some(ticker);
-        }
+        self.ticker = pace.ticker();
+        self.pace = pace;
         self
+    }
+
+    /// The file, from its beginning, for a receiver that takes it whole; `None` for what is no
+    /// file. This source stays as it is.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn whole(&self) -> io::Result<Option<FileSource>> {
+        let (Some(original), Some(expected)) = (&self.original, self.expected) else { return Ok(None) };
+        let limit = self.left.saturating_add(self.given);
+        let file = original.try_clone()?;
+        let whole = FileSource::new(file, self.length, limit, expected, self.pace.ticker());
+        Ok(Some(match self.known {
+            Some(known) => whole.going_on(known),
+            None => whole,
+        }))
+    }
+
+    /// Reads a file for its hash, so that [`DatagramSource::whole`] sends only what the receiver
+    /// lacks of it. Blocks.
+    ///
+    /// # Errors
+    /// The error of the file.
+    pub fn go_on(&mut self) -> io::Result<()> {
+        if let Some(original) = &self.original {
+            self.known = Some(whole_hash(original, self.left.saturating_add(self.given))?);
+        }
+        Ok(())
     }
 
     /// True if each datagram is one of another program, which must not be cut.

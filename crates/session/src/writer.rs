@@ -102,7 +102,7 @@ impl Written {
         (self.packets.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
-    fn add(&self, packets: u64, bytes: usize) {
+    pub(crate) fn add(&self, packets: u64, bytes: usize) {
         self.packets.fetch_add(packets, Ordering::Relaxed);
         self.bytes.fetch_add(saturating::<u64>(bytes), Ordering::Relaxed);
     }

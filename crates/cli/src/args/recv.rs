@@ -45,8 +45,12 @@ pub struct RecvArgs {
     /// Ctrl-C
     #[arg(help_heading = OUTPUT, long, requires = "output")]
     pub append: bool,
-    /// Take a file with holes: one of which the network lost bytes gets its name all the same, and
-    /// exit status 0. Bytes behind a hole move up
+    /// Go on with FILE.part where an earlier run stood, by FILE.part.map, which this run keeps;
+    /// with send --resume only what is missing is sent
+    #[arg(help_heading = OUTPUT, long, requires = "output", conflicts_with_all = ["overwrite", "append", "lossy"])]
+    pub resume: bool,
+    /// Take a file with holes: nothing is sent again, and one of which the network lost bytes gets
+    /// its name all the same, and exit status 0. Bytes behind a hole move up
     #[arg(help_heading = OUTPUT, long, requires = "output")]
     pub lossy: bool,
     /// Start a program for each connection, with the data on its standard input; %n, %a and %t as

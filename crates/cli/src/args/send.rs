@@ -20,7 +20,7 @@ pub struct SendArgs {
     /// The receiver; without a port 6511
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "reverse", value_parser = values::target)]
     pub to: Option<Target>,
-    /// Listen, and send to the receiver that connects (tfrc recv --from); see --allow
+    /// Listen, and send to the receiver that connects (recv --from); see --allow
     #[arg(short = 'R', long, conflicts_with_all = ["to", "ipv4", "ipv6", "journal", "pcap"])]
     pub reverse: bool,
     /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
@@ -50,12 +50,18 @@ pub struct SendArgs {
     /// Use IPv6 addresses of HOST only
     #[arg(short = '6', long)]
     pub ipv6: bool,
-    /// Send a file, or standard input (-); without it made-up data
+    /// Send a file whole, or standard input (-); else made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
-    /// Send FILE though it arrives with holes; else that is status 1
+    /// Resend nothing: FILE may arrive with holes
     #[arg(help_heading = DATA, long, requires = "file")]
     pub lossy: bool,
+    /// Read the pipe of -f - to its end, then send it as a file
+    #[arg(hide = true, help_heading = DATA, long, requires = "file", conflicts_with_all = ["lossy", "deadline", "time"])]
+    pub whole: bool,
+    /// Send what the receiver lacks of FILE, as it has a part of an earlier session (recv --resume)
+    #[arg(hide = true, help_heading = DATA, long, requires = "file", conflicts_with_all = ["lossy", "deadline", "time"])]
+    pub resume: bool,
     /// Send what comes to a local UDP port, as from ffmpeg or OBS
     #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
     pub udp_in: Option<ListenAt>,
@@ -74,7 +80,7 @@ pub struct SendArgs {
     /// Stop after this much data
     #[arg(help_heading = DATA, short = 'n', long = "bytes", value_name = "SIZE", value_parser = values::positive_size)]
     pub bytes: Option<u64>,
-    /// tfrc, or tfrc-sp for small packets, at most 100 a second (RFC 4828)
+    /// tfrc, or tfrc-sp for small packets (RFC 4828)
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", hide_default_value = true, hide_possible_values = true, value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
     /// Keep the queueing delay below this; without it the queue fills
@@ -83,7 +89,7 @@ pub struct SendArgs {
     /// Keep the rate through silences of this time: 100ms for radio links
     #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
     pub no_feedback_floor: Option<Duration>,
-    /// A rate the network has promised; the flow does not go below (gTFRC). See --dscp
+    /// Never go below this rate, promised by the network; see --dscp
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
     /// From when on the guarantee counts

@@ -22,9 +22,9 @@ pub(crate) use privacy::{Does, Privacy, only_dccp};
 pub(crate) use sampler::Sampler;
 pub(crate) use tally::{as_f64, complete};
 pub(crate) use tfrc_session::{
-    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, Inbox, Output, OutputPlan,
-    Pace, Part, Tally, Trouble, UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back,
-    dropped_by_system, on_disk,
+    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, FileNext, FileOutcome,
+    FileSent, FileSource, FileState, FileTaker, Inbox, Output, OutputPlan, Pace, Part, Tally, Trouble,
+    UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system, on_disk,
 };
 
 use std::future::Future;

@@ -77,7 +77,7 @@ fn late_packets_are_neither_received_nor_lost_and_copies_do_not_count() {
     let place = Place::new();
     let content = noise(usize::try_from(40 * LENGTH).expect("small"));
     let (from, to) = (place.write("in", &content), place.file("out"));
-    for (output, late) in [(&[][..], 2), (&["-o", &to], 0)] {
+    for (output, late) in [(&[][..], 2), (&["-o", &to, "--lossy"], 0)] {
         let mut held = Vec::new();
         let mut path = None;
         let session = session(output, &["-f", &from, "-b", "2M"], |receiver| {
@@ -110,7 +110,7 @@ fn what_close_overtakes_is_received() {
     let (from, to) = (place.write("in", &content), place.file("out"));
     let mut held = Vec::new();
     let mut path = None;
-    let session = session(&["-o", &to], &["-f", &from, "-b", "5M"], |receiver| {
+    let session = session(&["-o", &to, "--lossy"], &["-f", &from, "-b", "5M"], |receiver| {
         let opened = DisorderedPath::to(receiver, move |number, datagram| {
             let mut now = vec![datagram];
             match number {

@@ -150,7 +150,7 @@ fn who_brings_nothing_does_not_use_up_a_receiver() {
     let (receiver, address) = recv(&["-o", &to]);
     bring_nothing(&address);
     send(&address, &["-f", &full], Stdio::null()).succeed();
-    ended(&receiver.end(), 0, "complete: the sender closed after 8 datagrams");
+    ended(&receiver.end(), 0, "complete: the file is whole: 10,000 bytes, and the hash agrees");
     assert_eq!(std::fs::read(&to).expect("whole"), noise(10_000));
 }
 
@@ -159,10 +159,13 @@ fn who_brings_nothing_does_not_use_up_a_receiver() {
 fn an_empty_file_arrives() {
     let place = Place::new();
     let (empty, to) = (place.write("empty", ""), place.file("out"));
-    for args in [vec!["-1"], vec!["-o", &to]] {
+    for (args, end) in [
+        (vec!["-1"], "complete: the sender closed after 0 datagrams"),
+        (vec!["-o", &to], "complete: the file is whole: 0 bytes, and the hash agrees"),
+    ] {
         let (receiver, address) = recv(&args);
         send(&address, &["-f", &empty], Stdio::null()).succeed();
-        ended(&receiver.end(), 0, "complete: the sender closed after 0 datagrams");
+        ended(&receiver.end(), 0, end);
     }
     assert_eq!(std::fs::read(&to).expect("made"), b"");
     let name = place.file("in-%n");

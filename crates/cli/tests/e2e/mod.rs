@@ -15,6 +15,7 @@ mod disorder;
 mod emulation;
 mod encoder;
 mod ending;
+mod file;
 mod handshake;
 mod journal;
 mod link;

@@ -15,7 +15,8 @@ fn a_file_arrives_as_it_was() {
     let session = session(&["-o", &to], &["-f", &from, "-b", "20M"], str::to_owned);
     assert!(std::fs::read(&to).expect("written") == content, "the file has changed on the way");
     let packets = 400_000_u64.div_ceil(LENGTH);
-    assert_eq!((session.sent(), session.lost()), (packets, 0));
+    // One word more says that this is all; it may be said again.
+    assert!((packets + 1..packets + 5).contains(&session.sent()) && session.lost() == 0, "{session:?}");
     let sender = session.sender;
     assert_eq!((sender.sent_bytes, sender.received_bytes), (Some(400_000), Some(400_000)));
     assert_eq!((sender.late_packets, sender.late_dropped_packets), (Some(0), Some(0)));

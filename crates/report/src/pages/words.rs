@@ -257,6 +257,7 @@ pub(super) fn rows(s: &Summary) -> Vec<(&'static str, String, &'static str)> {
         ("Speed of the encoder, 1 is real time", s.encoder_speed.map(human::number), "encoder_speed"),
         ("Packets dropped late by the sender", count(s.late_dropped_packets), "late_dropped_packets"),
         ("Data sent", s.sent_bytes.map(human::bytes), "sent_bytes"),
+        ("Data sent again", s.repaired_bytes.filter(|n| *n > 0).map(human::bytes), "repaired_bytes"),
         ("Data received", s.received_bytes.map(human::bytes), "received_bytes"),
         ("Send rate", rate(s.send_rate_bps), "send_rate_bps"),
         ("Goodput", rate(s.goodput_bps), "goodput_bps"),

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub enum Existing {
     /// New data goes behind the old.
     Append,
+    /// As [`Existing::Refuse`], and a `FILE.part` of an earlier run is gone on with.
+    GoOn,
     /// Replaces an existing file.
     Overwrite,
     /// It stays, and the command is refused.

@@ -146,7 +146,7 @@ impl OutputPlan {
             Ok(metadata) if metadata.is_dir() => return Err(unusable(&"is a directory")),
             Ok(metadata) if !metadata.is_file() => return Ok(Self::Direct(path.to_owned())),
             Ok(_) if existing == Existing::Append => return Ok(Self::Append(path.to_owned())),
-            Ok(_) if existing == Existing::Refuse => {
+            Ok(_) if matches!(existing, Existing::Refuse | Existing::GoOn) => {
                 return Err(OutputError::Exists { path: path.to_owned() });
             }
             Ok(_) => fs::canonicalize(path).map_err(|error| unusable(&error))?,
@@ -210,6 +210,10 @@ impl Output {
         match self {
             Self::Nowhere => Ok(None),
             Self::Appended { file, .. } | Self::Direct { file, .. } | Self::Part(Part { file, .. }) => {
+                if self.map().is_some() {
+                    // What comes as a stream begins anew.
+                    file.set_len(0)?;
+                }
                 file.try_clone().map(|file| Some(Handle::File(file)))
             }
             Self::Udp(out) => Ok(Some(Handle::Udp(out.clone()))),
@@ -240,6 +244,26 @@ impl Output {
         matches!(self, Self::Appended { .. } | Self::Part(_))
     }
 
+    /// A handle for a file in the making, which can be read, too; `None` for other outputs.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn part_file(&self) -> io::Result<Option<File>> {
+        match self {
+            Self::Part(Part { file, .. }) => file.try_clone().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The place of the map that an unfinished file goes on by; `None` if it does not.
+    #[must_use]
+    pub fn map(&self) -> Option<PathBuf> {
+        match self {
+            Self::Part(part) => part.map(),
+            _ => None,
+        }
+    }
+
     /// A handle for bringing a file to the disk ([`on_disk`]); `None` for other outputs. Some
     /// systems report a full disk only then.
     ///
@@ -262,6 +286,9 @@ impl Output {
             Self::Appended { file, path } => place::confirm(file, path).map(|()| None),
             Self::Part(part) => {
                 part.keep()?;
+                if let Some(map) = part.map() {
+                    let _ = fs::remove_file(map);
+                }
                 let name = part.names.real.display().to_string();
                 *self = Self::Nowhere;
                 Ok(Some(name))
@@ -277,6 +304,9 @@ impl Output {
             && part.file.metadata().is_ok_and(|metadata| metadata.len() == 0)
         {
             let _ = fs::remove_file(&part.names.part);
+            if let Some(map) = part.map() {
+                let _ = fs::remove_file(map);
+            }
         }
     }
 }
@@ -286,7 +316,7 @@ impl Part {
     /// removed.
     fn create(names: PartNames) -> Result<Self, OutputError> {
         let part = &names.part;
-        let file = match OpenOptions::new().write(true).create_new(true).open(part) {
+        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(part) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Self::take_over(names),
             Err(error) => return Err(unwritable(part, error)),
@@ -303,7 +333,8 @@ impl Part {
         if !fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_file() && has_one_name(&metadata)) {
             return Err(strange());
         }
-        let file = OpenOptions::new().write(true).open(part).map_err(|source| unwritable(part, source))?;
+        let file = OpenOptions::new().read(true).write(true).open(part);
+        let file = file.map_err(|source| unwritable(part, source))?;
         lock(&file, part)?;
         // Its writer may have renamed it between opening and locking: then this is the finished
         // file.
@@ -311,11 +342,20 @@ impl Part {
             return Err(strange());
         }
         let length = file.metadata().map_err(system)?.len();
-        if length > 0 && names.existing != Existing::Overwrite {
-            return Err(OutputError::LeftOver { path: part.clone(), bytes: length });
+        match names.existing {
+            Existing::GoOn => {}
+            Existing::Overwrite => file.set_len(0).map_err(system)?,
+            _ if length > 0 => return Err(OutputError::LeftOver { path: part.clone(), bytes: length }),
+            _ => {}
         }
-        file.set_len(0).map_err(system)?;
         Ok(Self { file, names })
+    }
+
+    fn map(&self) -> Option<PathBuf> {
+        let PartNames { part, existing, .. } = &self.names;
+        let mut map = part.as_os_str().to_owned();
+        map.push(".map");
+        (*existing == Existing::GoOn).then(|| map.into())
     }
 
     /// True while `FILE.part` is the file that was opened.

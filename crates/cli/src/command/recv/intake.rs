@@ -9,7 +9,7 @@ use tfrc_net::Received;
 use tfrc_units::{Duration, Instant};
 
 use crate::interrupt::Interrupt;
-use crate::session::{Connection, DatagramWriter, Inbox};
+use crate::session::{Connection, DatagramWriter, FileTaker, Inbox, Written};
 
 /// The round-trip time assumed until the sender gives its own (RFC 4340 §3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -36,8 +36,10 @@ pub(super) struct Progress {
     taken: AtomicU64,
     /// Those of them that came after their place had been given up.
     late: AtomicU64,
-    /// Places given up.
+    /// Places given up, or passed over in a file.
     given_up: AtomicU64,
+    /// Places of a file that were passed over and for which a datagram came all the same.
+    filled: AtomicU64,
 }
 
 impl Progress {
@@ -52,13 +54,27 @@ impl Progress {
     pub(super) fn given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
     }
+
+    /// Places given up for which a datagram came all the same.
+    pub(super) fn filled(&self) -> u64 {
+        self.late() + self.filled.load(Ordering::Relaxed)
+    }
 }
 
-/// Takes datagrams, puts them in order and hands them on.
+/// The way of the data in this program.
+pub(super) enum Way {
+    /// Each datagram of a file has its place in it.
+    File(FileTaker),
+    /// Datagrams are put in order and written one behind another.
+    Stream { inbox: Inbox, writer: DatagramWriter },
+}
+
+/// Takes datagrams and hands them on.
 pub(super) struct Intake {
     connection: Arc<Connection>,
-    inbox: Inbox,
-    pub(super) writer: DatagramWriter,
+    way: Way,
+    /// Datagrams of a file that the sender had sent when it sent the latest of those that came.
+    passed: u64,
     /// When data came last.
     fed: Instant,
     /// Time without data after which the connection is given up.
@@ -70,17 +86,12 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    pub(super) fn new(
-        connection: &Arc<Connection>,
-        inbox: Inbox,
-        writer: DatagramWriter,
-        idle: Option<Duration>,
-    ) -> Self {
+    pub(super) fn new(connection: &Arc<Connection>, way: Way, idle: Option<Duration>) -> Self {
         Self {
             fed: connection.now(),
             connection: Arc::clone(connection),
-            inbox,
-            writer,
+            way,
+            passed: 0,
             idle,
             progress: Arc::default(),
             batch: Vec::new(),
@@ -99,17 +110,31 @@ impl Intake {
     }
 
     fn push(&mut self, datagram: Received) {
-        self.inbox.push(self.fed, datagram);
         self.progress.taken.fetch_add(1, Ordering::Relaxed);
+        match &mut self.way {
+            Way::Stream { inbox, .. } => inbox.push(self.fed, datagram),
+            Way::File(file) => {
+                let passed = datagram.data_index.saturating_add(1);
+                match datagram.data_index.checked_sub(self.passed) {
+                    Some(over) => self.progress.given_up.fetch_add(over, Ordering::Relaxed),
+                    None => self.progress.filled.fetch_add(1, Ordering::Relaxed),
+                };
+                self.passed = self.passed.max(passed);
+                file.take(self.fed, self.connection.status().sender_rtt, &datagram.bytes);
+                self.done.push(datagram.bytes);
+            }
+        }
     }
 
     fn note(&self) {
-        self.progress.late.store(self.inbox.late(), Ordering::Relaxed);
-        self.progress.given_up.store(self.inbox.given_up(), Ordering::Relaxed);
+        if let Way::Stream { inbox, .. } = &self.way {
+            self.progress.late.store(inbox.late(), Ordering::Relaxed);
+            self.progress.given_up.store(inbox.given_up(), Ordering::Relaxed);
+        }
     }
 
-    /// Takes data and hands it on, in order, until something ends that. While the output takes
-    /// nothing, nothing is read: the connection's own queue fills, drops, and informs the sender.
+    /// Takes data and hands it on until something ends that. While the output takes nothing,
+    /// nothing is read: the connection's own queue fills, drops, and informs the sender.
     pub(super) async fn take(mut self, mut interrupt: Interrupt) -> (Self, StopTaking) {
         let stop = self.taken(&mut interrupt).await;
         self.note();
@@ -123,16 +148,23 @@ impl Intake {
             let now = self.connection.now();
             let rtt = self.connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);
             self.hand_on(now, rtt);
-            self.writer.flush();
+            let next = match &mut self.way {
+                Way::Stream { inbox, writer } => {
+                    writer.flush();
+                    inbox.poll_timeout(rtt).filter(|_| writer.has_room())
+                }
+                Way::File(file) => {
+                    file.drive();
+                    answer(&self.connection, file, now).await;
+                    file.answer_due()
+                }
+            };
             self.connection.recycle(self.done.drain(..));
             self.note();
-            let room = self.writer.has_room();
-            let next_gap = self.inbox.poll_timeout(rtt).filter(|_| room);
-            let wait = next_gap.map(|at| std::time::Duration::from(at.saturating_since(now)));
+            let room = self.way.has_room();
+            let wait = next.map(|at| std::time::Duration::from(at.saturating_since(now)));
             let (idle, fed) = (self.idle, self.fed);
             let hungry = idle.map(|idle| std::time::Duration::from((fed + idle).saturating_since(now)));
-            let writer = &mut self.writer;
-            let writable = async { if room { Err(writer.failure().await) } else { writer.room().await } };
             tokio::select! {
                 count = self.connection.recv_many(&mut self.batch, BATCH), if room => {
                     if count == 0 {
@@ -147,7 +179,9 @@ impl Intake {
                     self.batch = batch;
                 }
                 () = sleep(wait) => {}
-                outcome = writable => if let Err(error) = outcome { return StopTaking::Output(error) },
+                outcome = self.way.step(&self.connection) => {
+                    if let Err(error) = outcome { return StopTaking::Output(error) }
+                }
                 () = &mut interrupted => return StopTaking::Interrupted,
                 () = sleep(hungry), if room => return StopTaking::Idle(idle.unwrap_or(Duration::ZERO)),
             }
@@ -157,10 +191,11 @@ impl Intake {
     /// Hands on what need not wait for an earlier datagram. Called for each that comes: how many
     /// later ones end the wait for a gap does not depend on batches.
     fn hand_on(&mut self, now: Instant, rtt: Duration) {
-        while self.writer.has_room()
-            && let Some(datagram) = self.inbox.pop(now, rtt)
+        let Way::Stream { inbox, writer } = &mut self.way else { return };
+        while writer.has_room()
+            && let Some(datagram) = inbox.pop(now, rtt)
         {
-            self.writer.write(&datagram);
+            writer.write(&datagram);
             self.done.push(datagram);
         }
     }
@@ -170,13 +205,63 @@ impl Intake {
     /// # Errors
     /// The failure of a write.
     pub(super) async fn write_rest(&mut self) -> Result<(), Arc<io::Error>> {
-        loop {
-            self.writer.room().await?;
-            let Some(datagram) = self.inbox.take() else { break };
-            self.writer.write(&datagram);
+        if let Way::Stream { inbox, writer } = &mut self.way {
+            loop {
+                writer.room().await?;
+                let Some(datagram) = inbox.take() else { break };
+                writer.write(&datagram);
+            }
         }
         self.note();
-        self.writer.finish().await
+        self.finish().await
+    }
+
+    /// Waits until all that was handed on is written.
+    ///
+    /// # Errors
+    /// The failure of a write.
+    pub(super) async fn finish(&mut self) -> Result<(), Arc<io::Error>> {
+        match &mut self.way {
+            Way::Stream { writer, .. } => writer.finish().await,
+            Way::File(file) => file.finish(|| self.connection.now()).await,
+        }
+    }
+}
+
+impl Way {
+    /// The counts of what is written, which go on.
+    pub(super) fn written(&self) -> Arc<Written> {
+        match self {
+            Self::File(file) => file.written(),
+            Self::Stream { writer, .. } => writer.written(),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        match self {
+            Self::File(file) => file.has_room(),
+            Self::Stream { writer, .. } => writer.has_room(),
+        }
+    }
+
+    /// Waits until the output has done something that changes what can be done here.
+    async fn step(&mut self, connection: &Connection) -> Result<(), Arc<io::Error>> {
+        match self {
+            Self::File(file) => file.step(|| connection.now()).await,
+            Self::Stream { writer, .. } if writer.has_room() => Err(writer.failure().await),
+            Self::Stream { writer, .. } => writer.room().await,
+        }
+    }
+}
+
+/// Sends the answer about a file that is due. One that would wait for others is left out: it would
+/// be old when it goes, and the sender asks again.
+async fn answer(connection: &Connection, file: &mut FileTaker, now: Instant) {
+    if let Some(answer) = file.answer(now, connection.max_datagram())
+        && connection.status().queued == 0
+    {
+        // A connection that is over says so to the reader.
+        let _ = connection.send(answer).await;
     }
 }
 

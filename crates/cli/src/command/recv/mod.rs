@@ -39,7 +39,7 @@ use crate::interrupt::Interrupt;
 use crate::live::{Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    self, Callee, Connection, Does, Ending, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, SAMPLE,
+    self, Callee, Connection, Does, Ending, Endpoint, IpVersions, LogLimit, LogRate, Privacy, SAMPLE,
     connect, counted, listen, resolve, shown, why_refused,
 };
 use crate::{Failure, live, log};
@@ -150,8 +150,9 @@ async fn call(
         let privacy = Privacy::new(&args.private, Does::Calls(&from.to_string()), reporter)?;
         privacy.warn(&addresses, reporter);
         let callee = Callee { name: from, addresses: &addresses, wait: args.wait };
+        let part = options.part();
         let options = options.endpoint(args, &privacy);
-        connect(callee, Part::Receives, &options, Recordings::default(), &privacy, reporter).await
+        connect(callee, part, &options, Recordings::default(), &privacy, reporter).await
     };
     let interrupted = || Failure::Run(format!("interrupted before {from} answered"));
     let (endpoint, connection) = interrupt.or(calling).await.ok_or_else(interrupted)??;

@@ -185,11 +185,21 @@ impl ServeOptions {
         }
     }
 
+    /// The part of this end: a file whose holes are not meant is taken until it is whole.
+    pub(super) const fn part(&self) -> Part {
+        match &self.destination {
+            Destination::Files { .. } | Destination::One(OutputPlan::File(_)) if !self.lossy => {
+                Part::ReceivesFiles
+            }
+            _ => Part::Receives,
+        }
+    }
+
     /// The options of the endpoint.
     pub(super) fn endpoint(&self, args: &RecvArgs, privacy: &Privacy) -> Options {
         let usual = Common::default();
         let common = Common {
-            greeting: Part::Receives.word().to_owned(),
+            greeting: self.part().word().to_owned(),
             receive_queue: match &self.destination {
                 Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
                 _ => usual.receive_queue,
@@ -274,9 +284,10 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
     if let Some(to) = &args.udp_out {
         return udp_address(to).map(Destination::Udp);
     }
-    let existing = match (args.append, args.overwrite) {
-        (true, _) => Existing::Append,
-        (_, true) => Existing::Overwrite,
+    let existing = match (args.append, args.overwrite, args.resume) {
+        (true, ..) => Existing::Append,
+        (_, true, _) => Existing::Overwrite,
+        (.., true) => Existing::GoOn,
         _ => Existing::Refuse,
     };
     if let Some(written) = &args.exec {
@@ -298,9 +309,14 @@ fn destination(args: &RecvArgs) -> Result<Destination, Failure> {
         Some(FileOrStream::File(path)) if path.to_str().is_some_and(Pattern::is_in) => {
             let written = path.to_string_lossy();
             let refused = |why: String, advice: &str| Failure::usage(format!("-o {written}: {why}"), advice);
-            if existing == Existing::Append {
-                let why = "a pattern names a file for each connection, and --append one for all";
-                return Err(refused(why.to_owned(), "leave out one of them"));
+            let one = match existing {
+                Existing::Append => Some("--append one for all"),
+                Existing::GoOn => Some("--resume goes on with one"),
+                _ => None,
+            };
+            if let Some(one) = one {
+                let why = format!("a pattern names a file for each connection, and {one}");
+                return Err(refused(why, "leave out one of them"));
             }
             let name = Pattern::new(&written)
                 .map_err(|why| refused(why, "%n, %a and %t have a meaning; write %% for a percent sign"))?;

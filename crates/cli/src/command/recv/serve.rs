@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use tfrc_net::{Closed, ClosedBy};
 use tfrc_report::record::{EventKind, Outcome, Record, Role, Start, Summary};
+use tfrc_session::Handle;
 use tfrc_units::{Duration, Instant};
 
 use super::Receiver;
-use super::intake::{Intake, Progress, StopTaking};
+use super::intake::{Intake, Progress, StopTaking, Way};
 use super::losses::Losses;
 use super::options::Take;
 use super::sink::Sink;
@@ -23,9 +24,9 @@ use crate::Failure;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, ClosingWord, Connection, DatagramWriter, Ending, Inbox, Output, Part, SAMPLE, Sampler, Tally, Task,
-    Trouble, UdpOutCounts, Written, as_f64, clash, complete, count, counted, is_proper, not_whole, shown,
-    why,
+    self, ClosingWord, Connection, DatagramWriter, Ending, FileState, FileTaker, Inbox, Output, SAMPLE,
+    Sampler, Tally, Task, Trouble, UdpOutCounts, Written, as_f64, clash, complete, count, counted, is_proper,
+    not_whole, shown, why,
 };
 
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
@@ -96,6 +97,8 @@ struct Serving<'a> {
     clash: Option<&'static str>,
     /// The data goes into a file, of which holes are not meant.
     keeps_whole: bool,
+    /// A file that the sender sends until it is whole.
+    file: Option<Arc<FileState>>,
     /// The word of the sender's Close, once that has come.
     word: Option<ClosingWord>,
 }
@@ -140,7 +143,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     speaker.say(began, &Record::Start(start(connection, peer)));
     let sampler = Sampler::new(began, connection.status());
     speaker.say(began, &sampler.event_with(began, EventKind::Connected, Some(shown(peer))));
-    let clash = clash(Part::Receives, connection);
+    let part = receiver.options.part();
+    let clash = clash(part, connection);
     let first = interrupt.or(connection.recv()).await.flatten();
     let empty = first.is_none() && ClosingWord::of_peer(connection) == Some(ClosingWord::Empty);
     // A stranger who brings nothing makes no file and starts no program; a sender of an empty file
@@ -154,16 +158,24 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         Ok(sink) => (sink, None),
         Err(error) => (Sink::of(Output::Nowhere), Some(StopTaking::Output(Arc::new(error)))),
     };
-    let handle = sink.output.handle().unwrap_or_else(|error| {
-        stop = Some(StopTaking::Output(Arc::new(error)));
-        None
-    });
     let options = &receiver.options;
-    let writer = DatagramWriter::start(handle, options.take.others());
-    let written = writer.written();
     let is_file = sink.output.is_file();
-    let inbox = Inbox::patient(if is_file { FILE_PATIENCE } else { Duration::ZERO });
-    let mut intake = Intake::new(connection, inbox, writer, options.idle_timeout);
+    let file = if part.agrees_on_file(connection) { sink.output.part_file() } else { Ok(None) };
+    let way = match (file, sink.output.map()) {
+        (Ok(Some(file)), Some(map)) => {
+            session::blocking(move || FileTaker::go_on(file, map)).await.map(Way::File)
+        }
+        (Ok(Some(file)), None) => Ok(Way::File(FileTaker::start(file))),
+        (Ok(None), _) => sink.output.handle().map(|handle| stream(handle, is_file, options.take.others())),
+        (Err(error), _) => Err(error),
+    };
+    let way = way.unwrap_or_else(|error| {
+        stop = Some(StopTaking::Output(Arc::new(error)));
+        stream(None, is_file, 0)
+    });
+    let file = if let Way::File(file) = &way { Some(file.state()) } else { None };
+    let written = way.written();
+    let mut intake = Intake::new(connection, way, options.idle_timeout);
     let mut run = Serving {
         receiver,
         connection,
@@ -182,6 +194,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
         clash,
         keeps_whole: is_file && !options.lossy,
+        file,
         word: None,
     };
     if let Some(datagram) = first {
@@ -291,7 +304,7 @@ impl Serving<'_> {
     fn sample(&mut self, speaker: &mut Speaker<'_>, interrupt: &Interrupt) {
         let now = self.receiver.endpoint.now();
         let stats = self.connection.status().stats;
-        let filled = self.progress.late() + stats.queue_dropped_packets;
+        let filled = self.progress.filled() + stats.queue_dropped_packets;
         let lost = self.losses.see(now, self.progress.given_up(), filled);
         for record in self.sampler.receiver(self.connection, lost) {
             speaker.say(now, &record);
@@ -346,7 +359,7 @@ impl Serving<'_> {
     async fn close(&mut self, intake: &mut Intake, stop: &StopTaking) -> (Tally, Option<Closed>) {
         if let StopTaking::Idle(_) | StopTaking::Interrupted = stop {
             // What was handed over is written, unless the reader stalls.
-            let _ = tokio::time::timeout(LAST_WRITES, intake.writer.finish()).await;
+            let _ = tokio::time::timeout(LAST_WRITES, intake.finish()).await;
         }
         let tally = self.tally(stop);
         let text = tally.to_string();
@@ -378,7 +391,7 @@ impl Serving<'_> {
             trouble: match stop {
                 StopTaking::Ended => match self.word {
                     Some(ClosingWord::Unfinished) => Some(Trouble::Unfinished),
-                    Some(ClosingWord::File(length)) if bytes < length => {
+                    Some(ClosingWord::File(length)) if bytes < length || !self.hash_agrees() => {
                         Some(if self.keeps_whole { Trouble::NotWhole } else { Trouble::Holes })
                     }
                     _ => None,
@@ -406,10 +419,11 @@ impl Serving<'_> {
             ..Summary::default()
         };
         complete(&tally, sent, &mut summary);
-        if let Some(ClosingWord::File(length)) = self.word.filter(|_| self.keeps_whole) {
+        if let Some(length) = self.file_length() {
             summary.file_bytes = Some(length);
             summary.missing_bytes = Some(length.saturating_sub(tally.bytes));
         }
+        summary.repaired_bytes = self.file.as_ref().map(|file| file.repaired_bytes());
         summary
     }
 
@@ -426,12 +440,32 @@ impl Serving<'_> {
         (tally, self.summarise(tally, closed))
     }
 
+    /// The length of a file whose holes are not meant, if the sender has said it.
+    fn file_length(&self) -> Option<u64> {
+        match (self.word, &self.file) {
+            (Some(ClosingWord::File(length)), _) if self.keeps_whole => Some(length),
+            (_, Some(file)) => file.length(),
+            _ => None,
+        }
+    }
+
+    /// False for a file that has to be whole and of which the hash does not agree, or not yet.
+    fn hash_agrees(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.agrees() == Some(true))
+    }
+
+    /// True for a file that was sent until it was whole, and is.
+    fn is_whole(&self) -> bool {
+        self.file.is_some() && self.hash_agrees()
+    }
+
     /// True if everything that the sender meant to send is here, but for what the network may lose.
     fn has_all(&self, stop: &StopTaking) -> bool {
         let tally = self.tally(stop);
         let ended = matches!(stop, StopTaking::Ended) && self.clash.is_none();
         let brought = self.word == Some(ClosingWord::Empty) || self.progress.taken() > 0;
-        ended && brought && tally.dropped == 0 && matches!(tally.trouble, None | Some(Trouble::Holes))
+        let kept_up = tally.dropped == 0 || self.is_whole();
+        ended && brought && kept_up && matches!(tally.trouble, None | Some(Trouble::Holes))
     }
 
     fn judge(
@@ -459,12 +493,19 @@ impl Serving<'_> {
             }
             (StopTaking::Ended, None) => Ending::failed("the network of this end has failed"),
             (StopTaking::Ended, Some(closed)) if !is_proper(closed) => Ending::failed(why(closed)),
-            (StopTaking::Ended, Some(_)) if dropped > 0 => Ending::failed(format!(
+            (StopTaking::Ended, Some(_)) if dropped > 0 && !self.is_whole() => Ending::failed(format!(
                 "{} of {} dropped here: {}",
                 count(dropped),
                 counted(sent, "datagram"),
                 self.too_slow()
             )),
+            (StopTaking::Ended, Some(_))
+                if self.file.as_ref().and_then(|file| file.agrees()) == Some(false) =>
+            {
+                Ending::failed(
+                    "not whole: the hash differs: the file changed while it was sent, or another one was begun",
+                )
+            }
             (StopTaking::Ended, Some(_)) if trouble == Some(Trouble::Unfinished) => {
                 let torn = if self.keeps_whole { "not whole: " } else { "" };
                 Ending::failed(format!("{torn}the sender ended before it had sent all that it meant to"))
@@ -479,6 +520,11 @@ impl Serving<'_> {
             // The line of one among others has the counts.
             (StopTaking::Ended, Some(_)) if self.config.connection.is_some() => {
                 Ending::complete("the sender closed")
+            }
+            (StopTaking::Ended, Some(_)) if self.is_whole() => {
+                let length = counted(known(summary.file_bytes), "byte");
+                let whole = format!("the file is whole: {length}, and the hash agrees");
+                Ending::complete(whole).with(Some(repaired(summary)))
             }
             (StopTaking::Ended, Some(_)) => {
                 let sent = format!("the sender closed after {}", counted(sent, "datagram"));
@@ -541,6 +587,20 @@ async fn write_rest(intake: &mut Intake, output: &Output, interrupt: &mut Interr
         Some(Err(error)) => StopTaking::Output(error),
         None => StopTaking::Interrupted,
     }
+}
+
+/// A phrase about the datagrams of a file that were lost, and what came in their place.
+fn repaired(summary: &Summary) -> String {
+    match summary.repaired_bytes {
+        None | Some(0) => fates(summary),
+        Some(again) => format!("{}, {} repaired", fates(summary), counted(again, "byte")),
+    }
+}
+
+/// The way of data that is written as it comes, next to `others` like it.
+fn stream(handle: Option<Handle>, is_file: bool, others: u32) -> Way {
+    let patience = if is_file { FILE_PATIENCE } else { Duration::ZERO };
+    Way::Stream { inbox: Inbox::patient(patience), writer: DatagramWriter::start(handle, others) }
 }
 
 /// A phrase about the datagrams that were not written.

@@ -23,15 +23,16 @@ use tfrc_units::{Duration, Instant, Rate, saturating};
 use self::hearing::Hearing;
 use self::rate_out::RateOut;
 use self::refused::Refused;
-use self::transfer::{StopSending, Transfer};
+use self::transfer::{Repair, StopSending, Transfer};
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::live::{self, Live, Model, ModelConfig, View};
 use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
-    self, Connection, Does, Encoded, Ending, Endpoint, Existing, Privacy, Sampler, Tally, Trouble, UdpSource,
-    as_f64, at_receiver, complete, count, counted, is_proper, not_whole, why,
+    self, Connection, Does, Encoded, Ending, Endpoint, Existing, FileSent, FileSource, Part, Privacy,
+    Sampler, Tally, Trouble, UdpSource, as_f64, at_receiver, complete, count, counted, is_proper, not_whole,
+    why,
 };
 
 /// Runs `tfrc send`.
@@ -98,17 +99,20 @@ async fn send(
     }
     let mut source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
-    let options = prepare::options(args, cap, &privacy);
+    let is_file = source.file_bytes().is_some() && means_whole(args);
+    let part = if is_file { Part::SendsFile } else { Part::Sends };
+    let options = prepare::options(args, part, cap, &privacy);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
     let mut patience = interrupt.clone();
-    let connecting = peer::Connecting { args, addresses: &addresses, options: &options, privacy: &privacy };
+    let connecting =
+        peer::Connecting { args, part, addresses: &addresses, options: &options, privacy: &privacy };
     let attempt = connecting.connected(recordings, &mut source, &mut reporter, &mut patience);
     let connected = match interrupt.or(attempt).await {
         Some(connected) => connected,
         None => Err(interrupted()),
     };
-    let (endpoint, connection) = connected.inspect_err(|failure| {
+    let peer::Connected { endpoint, connection, file } = connected.inspect_err(|failure| {
         let t_s = began.elapsed().as_secs_f64();
         reporter.say(&Record::Error { t_s, message: failure.to_string() });
     })?;
@@ -133,6 +137,7 @@ async fn send(
         reporter = reporter.with_live(Live::new(model(args), Some(screen)));
     }
     let began = endpoint.now();
+    let sent = file.as_ref().map(FileSource::sent);
     // Datagrams that were sent before the receiver was sure count, too.
     let mut first = connection.status();
     first.stats = tfrc_net::Stats::default();
@@ -150,7 +155,9 @@ async fn send(
         refused: counts.map(Refused::new),
         narrowed: 0,
         aborted: false,
-        whole: source.file_bytes().filter(|_| means_whole(args)),
+        whole: source.file_bytes().filter(|_| is_file),
+        repair: if file.is_some() { Repair::Going } else { Repair::None },
+        file,
     };
     let named = args.to.is_some() && addresses.len() == 1;
     let peer = connection.remote_addr().filter(|_| !named).map(session::shown);
@@ -172,16 +179,21 @@ async fn send(
     let event = transfer.sampler.event(ended, EventKind::Closed);
     transfer.reporter.say(&event);
     let refused = transfer.refused.as_ref().map(Refused::totals).unwrap_or_default();
-    let Transfer { narrowed, aborted, whole, .. } = transfer;
+    let Transfer { narrowed, aborted, whole, repair, .. } = transfer;
     let mut status = connection.status();
     status.unsent_packets += refused.unsent;
     let mut summary = summarise(args, &transfer.sampler, &status, began, ended);
+    if let Some(sent) = &sent {
+        note_file(&mut summary, sent);
+    }
     refused.note(&mut summary);
     let fell_behind = transfer.encoded.as_ref().and_then(|encoded| encoded.sum_up(&mut summary));
     let text = closed.as_ref().and_then(|closed| closed.text.as_deref());
     let tally = text.and_then(|text| text.parse::<Tally>().ok());
-    let tally =
-        tally.map(|tally| tally.bounded(status.stats.sent_data_packets, status.stats.sent_data_bytes));
+    // An earlier session may have brought a part of a file that is whole now.
+    let before = whole.filter(|_| repair == Repair::Done).unwrap_or(0);
+    let most = status.stats.sent_data_bytes.max(before);
+    let tally = tally.map(|tally| tally.bounded(status.stats.sent_data_packets, most));
     match &tally {
         Some(tally) => complete(tally, status.stats.sent_data_packets, &mut summary),
         None => reporter.note("the receiver did not say what it got: received, lost and late are unknown"),
@@ -193,7 +205,12 @@ async fn send(
     }
     summary.file_bytes = whole;
     summary.missing_bytes = whole.zip(tally).map(|(length, tally)| length.saturating_sub(tally.bytes));
-    let facts = Facts { data, kind, narrowed, aborted, whole };
+    if repair == Repair::Done {
+        // What was refused of the file has gone again.
+        status.unsent_packets = 0;
+        summary.unsent_packets = Some(0);
+    }
+    let facts = Facts { data, kind, narrowed, aborted, whole, repair, again: summary.repaired_bytes };
     let ending = refused.judge(judge(&stop, facts, closed.as_ref(), tally.as_ref(), &status), limit);
     let ending = ending.with(fell_behind);
     let ending = ending.after(unwritten_rate.as_ref());
@@ -251,12 +268,15 @@ struct Facts {
     aborted: bool,
     /// Bytes of the file that has to arrive whole, if one was sent.
     whole: Option<u64>,
+    repair: Repair,
+    /// Bytes of the file that were sent again.
+    again: Option<u64>,
 }
 
 /// How the session ended, and why; it determines the exit status.
 fn judge(
     stop: &StopSending,
-    Facts { data, kind, narrowed, aborted, whole }: Facts,
+    Facts { data, kind, narrowed, aborted, whole, repair, again }: Facts,
     closed: Option<&Closed>,
     tally: Option<&Tally>,
     status: &Status,
@@ -279,7 +299,11 @@ fn judge(
     };
     // A file of which the receiver lacks bytes, unless it has said that it takes holes.
     let missing = whole.zip(tally).map(|(length, tally)| (length.saturating_sub(tally.bytes), length));
-    let torn = missing.filter(|(missing, _)| *missing > 0 && trouble != Some(Trouble::Holes));
+    let torn = missing.filter(|(missing, _)| match trouble {
+        Some(Trouble::Holes) => false,
+        Some(Trouble::NotWhole) => true,
+        _ => *missing > 0,
+    });
     let torn = torn.map(|(missing, length)| Ending::failed(not_whole(missing, length)).with(Some(lost())));
     let ending = match (stop, closed) {
         (StopSending::Gone(reason), _) => Ending::failed(reason.clone()),
@@ -288,7 +312,9 @@ fn judge(
         (StopSending::Failed(reason), _) => Ending::failed(reason.clone()),
         (StopSending::Over, _) => Ending::failed("the receiver ended the session"),
         (_, Some(closed)) if closed.by == ClosedBy::Peer => Ending::failed("the receiver ended the session"),
-        (StopSending::EndOfData | StopSending::Interrupted | StopSending::TimeUp, _) if dropped > 0 => {
+        (StopSending::EndOfData | StopSending::Interrupted | StopSending::TimeUp, _)
+            if dropped > 0 && repair != Repair::Done =>
+        {
             Ending::failed(format!(
                 "the receiver reads too slowly: it dropped {} that had arrived",
                 counted(dropped, "datagram")
@@ -315,6 +341,15 @@ fn judge(
         (StopSending::EndOfData, _) if status.unsent_packets > 0 => {
             Ending::failed("the path has become too narrow for some datagrams")
         }
+        (StopSending::EndOfData, _) if repair == Repair::Done => {
+            let length = counted(whole.unwrap_or(0), "byte");
+            let again = match again {
+                None | Some(0) => String::new(),
+                Some(again) => format!("; {} sent again", counted(again, "byte")),
+            };
+            let whole = format!("the file is whole: {length}, and the hash agrees{again}");
+            torn.unwrap_or_else(|| Ending::complete(whole))
+        }
         (StopSending::EndOfData, _) => {
             let all = format!("all of {} sent", counted(status.stats.sent_data_packets, "datagram"));
             torn.unwrap_or_else(|| Ending::complete(all))
@@ -322,6 +357,13 @@ fn judge(
     };
     let told = (!ending.has_failed()).then(lost);
     ending.with(told).with(unsent)
+}
+
+/// Counts the bytes of a file that goes whole, without what says where they belong.
+fn note_file(summary: &mut Summary, sent: &FileSent) {
+    let (once, again) = sent.counts();
+    summary.sent_bytes = Some(once + again);
+    summary.repaired_bytes = Some(again);
 }
 
 /// The figures of the run up to now, without the receiver's.

@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 
 use tfrc_session::{Options, Recordings};
 
-use super::trial::{self, Trial};
+use super::trial::{self, Feed, Trial};
 use crate::Failure;
 use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use crate::session::{
-    Callee, Connection, DatagramSource, Endpoint, IpVersions, LogLimit, LogRate, Part, Privacy, clash,
-    connect, listen, resolve, shown,
+    Callee, Connection, DatagramSource, Endpoint, FileSource, IpVersions, LogLimit, LogRate, Part, Privacy,
+    clash, connect, listen, resolve, shown,
 };
 
 /// The longest wait for a peer that is not wanted.
@@ -51,10 +51,19 @@ pub(super) fn check(args: &SendArgs, at: &[SocketAddr], reporter: &mut Reporter)
 #[derive(Clone, Copy)]
 pub(super) struct Connecting<'a> {
     pub(super) args: &'a SendArgs,
+    /// The part that this end names.
+    pub(super) part: Part,
     /// The addresses of the receiver, or those to listen on.
     pub(super) addresses: &'a [SocketAddr],
     pub(super) options: &'a Options,
     pub(super) privacy: &'a Privacy,
+}
+
+/// A receiver that takes the data, and the file if it takes it until it is whole.
+pub(super) struct Connected {
+    pub(super) endpoint: Endpoint,
+    pub(super) connection: Connection,
+    pub(super) file: Option<FileSource>,
 }
 
 impl Connecting<'_> {
@@ -70,51 +79,69 @@ impl Connecting<'_> {
         source: &mut DatagramSource,
         reporter: &mut Reporter,
         interrupt: &mut Interrupt,
-    ) -> Result<(Endpoint, Connection), Failure> {
-        let Self { args, addresses, options, privacy } = self;
+    ) -> Result<Connected, Failure> {
+        let Self { args, part, addresses, options, privacy } = self;
         if let Some(name) = &args.to {
             let callee = Callee { name, addresses, wait: args.wait };
-            return connect(callee, Part::Sends, options, recordings, privacy, reporter).await;
+            let (endpoint, connection) =
+                connect(callee, part, options, recordings, privacy, reporter).await?;
+            let file = file(part, &connection, source)?;
+            return Ok(Connected { endpoint, connection, file });
         }
         let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
         reporter.note(&format!("listening on {}", endpoint.local_addr()));
         privacy.introduce(endpoint.local_addr(), "tfrc recv --from", " -o FILE", reporter);
-        let accepted = match args.wait {
+        let (connection, file) = match args.wait {
             Some(wait) => {
-                let taker = taker(&endpoint, source, reporter);
+                let taker = taker(&endpoint, part, source, reporter);
                 match tokio::time::timeout(wait.into(), taker).await {
                     Ok(accepted) => accepted,
                     Err(_) => return Err(Failure::Run(format!("no receiver connected for {wait}"))),
                 }
             }
-            None => taker(&endpoint, source, reporter).await,
+            None => taker(&endpoint, part, source, reporter).await,
         }?;
-        Ok((endpoint, accepted))
+        Ok(Connected { endpoint, connection, file })
     }
+}
+
+/// The file for a receiver that takes it until it is whole; another one gets the stream.
+fn file(part: Part, connection: &Connection, source: &DatagramSource) -> Result<Option<FileSource>, Failure> {
+    let whole = if part.agrees_on_file(connection) { source.whole() } else { Ok(None) };
+    whole.map_err(unreadable)
+}
+
+fn unreadable(error: std::io::Error) -> Failure {
+    Failure::Run(format!("the data cannot be read: {error}"))
 }
 
 /// The first receiver that acknowledges data. Others do not use the sender up.
 async fn taker(
     endpoint: &Endpoint,
+    part: Part,
     source: &mut DatagramSource,
     reporter: &mut Reporter,
-) -> Result<Connection, Failure> {
+) -> Result<(Connection, Option<FileSource>), Failure> {
     let mut log = LogLimit::new(endpoint.now(), LogRate::SUMMARIES);
     loop {
         let Some(connection) = endpoint.accept().await else {
             return Err(Failure::Run("the network of this end has failed".to_owned()));
         };
         let peer = connection.remote_addr().map_or_else(String::new, shown);
-        if let Some(why) = clash(Part::Sends, &connection) {
+        if let Some(why) = clash(part, &connection) {
             // It closes, or is closed.
             let _ = tokio::time::timeout(FAREWELL, connection.close()).await;
             drop(connection);
             let _ = tokio::time::timeout(FAREWELL, endpoint.linger()).await;
             return Err(Failure::Run(format!("{peer}: {why}")));
         }
-        let tried = trial::begin(&connection, source).await;
-        match tried.map_err(|error| Failure::Run(format!("the data cannot be read: {error}")))? {
-            Trial::Acknowledged => return Ok(connection),
+        let mut file = file(part, &connection, source)?;
+        let feed = match &mut file {
+            Some(file) => Feed::File(file),
+            None => Feed::Stream(source),
+        };
+        match trial::begin(&connection, feed).await.map_err(unreadable)? {
+            Trial::Acknowledged => return Ok((connection, file)),
             Trial::Failed(why) => {
                 if log.admit(endpoint.now()) {
                     reporter.note(&format!("{peer} {why}: still listening"));

@@ -1,7 +1,7 @@
 //! Checks and openings before `send` calls anybody.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Seek, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -96,9 +96,9 @@ pub(super) fn cap(
 }
 
 /// The options of the endpoint.
-pub(super) fn options(args: &SendArgs, cap_bps: Option<f64>, privacy: &Privacy) -> Options {
+pub(super) fn options(args: &SendArgs, part: Part, cap_bps: Option<f64>, privacy: &Privacy) -> Options {
     let common = Common {
-        greeting: Part::Sends.word().to_owned(),
+        greeting: part.word().to_owned(),
         // Datagrams of another program go as they are.
         boundaries: if args.udp_in.is_some() { Boundaries::Kept } else { Boundaries::Free },
         accept: if args.reverse { Listen::One } else { Listen::Refuse },
@@ -176,6 +176,11 @@ pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result
     let source = match (&args.file, udp_in) {
         (_, Some(port)) => DatagramSource::udp(port),
         (None, None) => DatagramSource::made_up(length),
+        (Some(FileOrStream::Standard), None) if args.whole => {
+            let most = args.bytes.unwrap_or(u64::MAX);
+            let file = blocking(move || spooled(most)).await;
+            DatagramSource::file(file.map_err(|error| Failure::io(&"standard input", &error))?, length)
+        }
         (Some(FileOrStream::Standard), None) => DatagramSource::standard(length, FLUSH),
         (Some(FileOrStream::File(path)), None) => {
             let name = path.clone();
@@ -189,7 +194,25 @@ pub(super) async fn source(args: &SendArgs, udp_in: Option<UdpSource>) -> Result
         }
     };
     let pace = args.pps.map_or(Pace::AsAllowed, Pace::PerSecond);
-    Ok(source.at_most(args.bytes).paced(pace))
+    let mut source = source.at_most(args.bytes).paced(pace);
+    if !args.resume {
+        return Ok(source);
+    }
+    let (source, read) = blocking(move || {
+        let read = source.go_on();
+        (source, read)
+    })
+    .await;
+    read.map(|()| source).map_err(|error| Failure::io(&"-f", &error))
+}
+
+/// A file without a name, with all that standard input brings, `most` bytes at most: the bytes that
+/// get lost are read again.
+fn spooled(most: u64) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    std::io::copy(&mut std::io::stdin().lock().take(most), &mut file)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Opens a file that has data.

@@ -16,7 +16,8 @@ use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    ClosingWord, Connection, DatagramSource, Encoded, SAMPLE, Sampler, Task, UdpInCounts, count,
+    ClosingWord, Connection, DatagramSource, Encoded, FileNext, FileOutcome, FileSource, SAMPLE, Sampler,
+    Task, UdpInCounts, count,
 };
 
 /// Silence of an encoder that is reported.
@@ -82,6 +83,20 @@ pub(super) struct Transfer<'a> {
     pub(super) aborted: bool,
     /// Bytes of the file that has to arrive whole, if one is sent.
     pub(super) whole: Option<u64>,
+    /// That file, if the receiver takes it until it is whole.
+    pub(super) file: Option<FileSource>,
+    pub(super) repair: Repair,
+}
+
+/// The repair of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repair {
+    /// The two ends have not agreed on one: what is lost is lost.
+    None,
+    /// Not all of the file has arrived yet.
+    Going,
+    /// The receiver has all of it, and the hash agrees.
+    Done,
 }
 
 impl Transfer<'_> {
@@ -102,7 +117,13 @@ impl Transfer<'_> {
         tokio::pin!(time_up);
         let counts = self.refused.as_ref().map(Refused::counts);
         let waiting = Arc::new(Waiting::default());
-        let mut pump = Task::start(pump(source, Arc::clone(self.connection), counts, Arc::clone(&waiting)));
+        let connection = Arc::clone(self.connection);
+        // Words of a receiver that come faster than they are read say the same.
+        let (answers, heard) = tokio::sync::mpsc::channel(16);
+        let mut pump = match self.file.take() {
+            Some(file) => Task::start(pump_file(file, connection, heard)),
+            None => Task::start(pump(source, connection, counts, Arc::clone(&waiting))),
+        };
         let stop = loop {
             let interrupt = self.interrupt.clone();
             tokio::select! {
@@ -112,6 +133,11 @@ impl Transfer<'_> {
                         self.whole = self.whole.map(|_| bytes);
                         StopSending::EndOfData
                     }
+                    Pumped::Whole(bytes) => {
+                        (self.whole, self.repair) = (Some(bytes), Repair::Done);
+                        StopSending::EndOfData
+                    }
+                    Pumped::NotWhole(why) => StopSending::Failed(why.to_owned()),
                     Pumped::Over => StopSending::Over,
                     Pumped::Unreadable(why) => StopSending::Failed(unreadable(self.args, &why)),
                 },
@@ -123,10 +149,11 @@ impl Transfer<'_> {
                 command = live::wish(&mut keys) => if command == Command::End {
                     break StopSending::Interrupted;
                 },
-                // A receiver sends no data; this shows that it wants the end, or that the
-                // connection is over.
-                received = self.connection.recv() => if received.is_none() {
-                    break StopSending::Over;
+                // A receiver has words about a file, and no other data; this shows that it wants
+                // the end, or that the connection is over.
+                received = self.connection.recv() => match received {
+                    Some(received) => drop(answers.try_send(received.bytes)),
+                    None => break StopSending::Over,
                 },
                 _ = tick.tick() => {
                     self.sample();
@@ -170,8 +197,10 @@ impl Transfer<'_> {
             return (stop, None);
         }
         let status = connection.status();
-        self.narrowed = status.unsent_packets;
-        if stop == StopSending::Interrupted && self.whole == Some(status.stats.sent_data_bytes) {
+        // What was refused of a file that is whole has gone again.
+        self.narrowed = if self.repair == Repair::Done { 0 } else { status.unsent_packets };
+        let all = self.whole == Some(status.stats.sent_data_bytes) && self.repair == Repair::None;
+        if stop == StopSending::Interrupted && all {
             // It has gone already.
             stop = StopSending::EndOfData;
         }
@@ -306,6 +335,10 @@ enum Pumped {
     Over,
     /// The source failed; a phrase.
     Unreadable(String),
+    /// The receiver has all of a file of this many bytes.
+    Whole(u64),
+    /// The receiver does not get the file; a sentence.
+    NotWhole(&'static str),
 }
 
 /// Since when the source has nothing, and that the user knows.
@@ -367,12 +400,65 @@ async fn pump(
     }
     connection.flushed().await;
     match source.shortfall() {
-        Some((sent, length)) => Pumped::Unreadable(format!(
-            "became shorter while it was sent: {} of {} bytes were there",
-            count(sent),
-            count(length)
-        )),
+        Some((sent, length)) => shrunk(sent, length),
         None => Pumped::AllSent(source.given()),
+    }
+}
+
+/// A file of which `sent` bytes were there, of `length`.
+fn shrunk(sent: u64, length: u64) -> Pumped {
+    Pumped::Unreadable(format!(
+        "became shorter while it was sent: {} of {} bytes were there",
+        count(sent),
+        count(length)
+    ))
+}
+
+/// Moves a file into the connection until the receiver has all of it.
+async fn pump_file(
+    mut source: FileSource,
+    connection: Arc<Connection>,
+    mut answers: tokio::sync::mpsc::Receiver<Vec<u8>>,
+) -> Pumped {
+    loop {
+        while let Ok(answer) = answers.try_recv() {
+            source.hear(&connection, &answer);
+        }
+        let (datagram, asks) = match source.next(&connection).await {
+            Err(error) => return Pumped::Unreadable(error.to_string()),
+            Ok(FileNext::Datagram(datagram)) => (datagram, false),
+            Ok(FileNext::Question(datagram)) => (datagram, true),
+            Ok(FileNext::Wait(most)) => {
+                if let Ok(Some(answer)) = tokio::time::timeout(most, answers.recv()).await {
+                    source.hear(&connection, &answer);
+                }
+                continue;
+            }
+            Ok(FileNext::Ended(outcome)) => {
+                return match outcome {
+                    FileOutcome::Whole => Pumped::Whole(source.length().unwrap_or(0)),
+                    FileOutcome::Differs => Pumped::NotWhole(
+                        "not whole: the hash differs: the file changed while it was sent, or another one was begun",
+                    ),
+                    FileOutcome::Insatiable => {
+                        Pumped::NotWhole("not whole: the receiver asks for the same bytes again and again")
+                    }
+                    FileOutcome::Shrunk(sent, length) => shrunk(sent, length),
+                    FileOutcome::Unanswered => {
+                        Pumped::NotWhole("not whole: the receiver does not say what it lacks")
+                    }
+                };
+            }
+        };
+        match connection.send(datagram).await {
+            // One for which the path has become too narrow is asked for again.
+            Ok(()) | Err(SendError::TooLong { .. }) => {}
+            Err(_) => return Pumped::Over,
+        }
+        if asks {
+            connection.flushed().await;
+            source.asked(&connection);
+        }
     }
 }
 

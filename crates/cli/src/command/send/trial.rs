@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tfrc_net::SendError;
 
-use crate::session::{Connection, DatagramSource, ticks};
+use crate::session::{Connection, DatagramSource, FileSource, ticks};
 
 /// Datagrams that a receiver gets before it has acknowledged one, at most.
 const AT_FIRST: usize = 8;
@@ -26,18 +26,39 @@ pub(super) enum Trial {
     Failed(&'static str),
 }
 
+/// The data for a receiver.
+pub(super) enum Feed<'a> {
+    /// A file, of which each receiver has its own reader.
+    File(&'a mut FileSource),
+    Stream(&'a mut DatagramSource),
+}
+
+impl Feed<'_> {
+    async fn next(&mut self, connection: &Connection) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::File(file) => file.first_pass(connection).await,
+            Self::Stream(source) => source.next(connection.max_datagram(), connection.buffer()).await,
+        }
+    }
+
+    fn put_back(self, datagrams: Vec<Vec<u8>>) {
+        if let Self::Stream(source) = self {
+            source.put_back(datagrams);
+        }
+    }
+}
+
 /// Sends the beginning of the data and waits until the receiver acknowledges some of it. Data that
 /// does not come yet is waited for.
 ///
 /// # Errors
 /// The error of the source.
-pub(super) async fn begin(connection: &Connection, source: &mut DatagramSource) -> io::Result<Trial> {
+pub(super) async fn begin(connection: &Connection, mut feed: Feed<'_>) -> io::Result<Trial> {
     let (given, refused) = (RefCell::new(Vec::new()), RefCell::new(None));
     let verdict = {
         let offer = async {
             while given.borrow().len() < AT_FIRST {
-                let Some(datagram) = source.next(connection.max_datagram(), connection.buffer()).await?
-                else {
+                let Some(datagram) = feed.next(connection).await? else {
                     return io::Result::Ok(given.borrow().is_empty());
                 };
                 match connection.send(datagram.clone()).await {
@@ -73,7 +94,7 @@ pub(super) async fn begin(connection: &Connection, source: &mut DatagramSource) 
         Trial::Failed(_) => given.into_inner(),
     };
     back.extend(refused.into_inner());
-    source.put_back(back);
+    feed.put_back(back);
     Ok(verdict)
 }
 
