@@ -34,6 +34,8 @@ pub(super) struct Ahead {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passing {
     pub(super) on_line: Transmission,
+    /// The part of a nanosecond by which it leaves later: what is left of it goes at a new rate.
+    pub(super) rest: f64,
     pub(super) size: u32,
     pub(super) slot: Slot,
     /// The private line that it is on as well; [`LinkId::NONE`] if it has an event at the far end.
@@ -164,8 +166,8 @@ impl Link {
     pub(crate) fn look_ahead(&mut self, all: &OnLinks) {
         let mut ahead = Ahead::default();
         for (slot, held) in self.ring.iter_slots(all) {
-            let (on_line, size) = (held.on_line, held.size());
-            ahead.push(Passing { on_line, size, slot, then: LinkId::NONE });
+            let (on_line, rest, size) = (held.on_line, held.rest, held.size());
+            ahead.push(Passing { on_line, rest, size, slot, then: LinkId::NONE });
         }
         ahead.departed = saturating::<usize>(self.ring.departed());
         self.ahead = Some(Box::new(ahead));
@@ -212,9 +214,9 @@ impl Link {
                 packet.then = LinkId::NONE;
             }
             if packet.then == LinkId::NONE {
-                let Passing { on_line, slot, .. } = *packet;
-                // It has come; the rest is of use on private lines alone.
-                self.ring.push_back(all, slot, LinkTimes { on_line, arrives: Instant::ZERO, rest: 0.0 });
+                let Passing { on_line, rest, slot, .. } = *packet;
+                // It has come.
+                self.ring.push_back(all, slot, LinkTimes { on_line, arrives: Instant::ZERO, rest });
             }
         }
     }

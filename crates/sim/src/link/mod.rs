@@ -229,7 +229,7 @@ impl Link {
             if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
                 self.queued_bytes = self.queued_bytes.saturating_sub(cost(self.granule, size));
             }
-            ahead.push(Passing { on_line, size, slot: packet, then });
+            ahead.push(Passing { on_line, rest: self.line.rest(), size, slot: packet, then });
         }
         on_line
     }
