@@ -190,9 +190,9 @@ async fn send(
     let fell_behind = transfer.encoded.as_ref().and_then(|encoded| encoded.sum_up(&mut summary));
     let text = closed.as_ref().and_then(|closed| closed.text.as_deref());
     let tally = text.and_then(|text| text.parse::<Tally>().ok());
-    // An earlier session may have brought a part of a file that is whole now.
-    let before = whole.filter(|_| repair == Repair::Done).unwrap_or(0);
-    let most = status.stats.sent_data_bytes.max(before);
+    // Of a file that is repaired the octets of each datagram are its place, too, and an earlier
+    // session may have brought a part.
+    let most = whole.filter(|_| sent.is_some()).unwrap_or(status.stats.sent_data_bytes);
     let tally = tally.map(|tally| tally.bounded(status.stats.sent_data_packets, most));
     match &tally {
         Some(tally) => complete(tally, status.stats.sent_data_packets, &mut summary),
