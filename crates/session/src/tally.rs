@@ -136,7 +136,7 @@ impl fmt::Display for Tally {
 impl FromStr for Tally {
     type Err = ();
 
-    /// Reads what [`Tally::fmt`] writes; any other text is not ours. A trouble of a
+    /// Reads what its `Display` writes; any other text is not ours. A trouble of a
     /// newer version is one all the same.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
