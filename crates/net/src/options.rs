@@ -231,7 +231,7 @@ const WRITTEN: [&str; 27] = [
 ];
 
 impl Serialize for Options {
-    /// One table in the order of [`WRITTEN`]: a journal that is read and written again is the same,
+    /// One table in the order of `WRITTEN`: a journal that is read and written again is the same,
     /// byte for byte.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = table(&self.common);
