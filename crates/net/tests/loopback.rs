@@ -397,7 +397,7 @@ async fn connections_nobody_accepts_are_bounded() {
     let options = Options::from(Common { accept: Listen::Many(3), receive_queue: 5, ..Common::default() });
     let server = Endpoint::bind(any(), &options).expect("a port");
     let client = Endpoint::bind(any(), &Options::default()).expect("a port");
-    let mut refused = 0;
+    let (mut refused, mut closing) = (0, tokio::task::JoinSet::new());
     for n in 0..8u8 {
         match client.connect(server.local_addr()).await {
             Ok(connection) => {
@@ -405,13 +405,17 @@ async fn connections_nobody_accepts_are_bounded() {
                     connection.send(vec![n; 100]).await.expect("open");
                 }
                 connection.flushed().await;
-                assert!(connection.close().await.is_some_and(|closed| closed.by == ClosedBy::Us));
+                // Each waits until it knows that nobody takes what it brought.
+                closing.spawn(async move { connection.close().await });
             }
             Err(ConnectError::Refused(closed)) if closed.by == ClosedBy::PeerReset => refused += 1,
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(refused, 5);
+    for closed in closing.join_all().await {
+        assert!(closed.is_some_and(|closed| closed.by == ClosedBy::Us));
+    }
     for n in 0..3u8 {
         let over = server.accept().await.expect("it waits");
         for _ in 0..5 {

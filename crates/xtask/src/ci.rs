@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::units::{self, Units};
 use crate::{
     Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, formats,
-    hostile, instructions, integrations, measure, mutants, packages, playground, python, tools,
+    hostile, instructions, integrations, measure, mutants, packages, playground, python, test, tools,
 };
 
 struct CiStep {
@@ -53,11 +53,7 @@ const STEPS: [CiStep; 22] = [
     CiStep { title: "the crates as packages", work: Work::Own("packages", packages::check) },
     CiStep {
         title: "tests, and the corpora of the fuzz targets",
-        work: Work::Cargo(
-            &["test", "--locked", "--workspace"],
-            // Tests of programs mostly wait, so that more of them than processors go on at once.
-            &[("RUST_TEST_THREADS", "6")],
-        ),
+        work: Work::Own("test --all", test::whole),
     },
     CiStep {
         title: "the lists of the specifications' rules",

@@ -176,6 +176,9 @@ enum Chore {
         /// A crate, such as `sim`: with it only this crate and those that need it
         #[arg(value_name = "CRATE")]
         of: Option<String>,
+        /// Every test, without lints: the step of `ci`
+        #[arg(long, conflicts_with = "of")]
+        all: bool,
     },
     /// The system's programs that the tests use; installs what is missing where it may
     Tools,
@@ -232,7 +235,8 @@ fn run(chore: Chore) -> Outcome {
         Chore::Release { steps } => release::run(&steps),
         Chore::Site => site::build(),
         Chore::Speed(choice) => speed::run(&choice),
-        Chore::Test { of } => test::run(of.as_deref()),
+        Chore::Test { all: true, .. } => test::whole(),
+        Chore::Test { of, .. } => test::run(of.as_deref()),
         Chore::Tools => tools::check(),
     }
 }

@@ -2,10 +2,11 @@
 //! workspace is built.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{Outcome, cargo, formats, members};
+use crate::{Outcome, cargo, formats, members, python, root};
 
 /// Tests left to `cargo xtask ci`: they drive a browser, ffmpeg and Wireshark, which a machine for
 /// daily work need not have, or wait for the minute after which silence ends a session.
@@ -13,6 +14,39 @@ const LEFT_OUT: [&str; 5] =
     ["a_killed_sender_leaves_a_part", "browser::", "capture::", "opens_in_tshark", "video::"];
 /// Tests of programs mostly wait, so that more of them than processors go on at once.
 const THREADS: &str = "4";
+
+/// The tests of programs, which mostly wait, so that more of them than processors go on at once.
+const OF_PROGRAMS: &str = "e2e::";
+
+/// Every test, and the corpora of the fuzz targets. The tests of programs go on beside all others,
+/// which leave them the processor.
+pub(crate) fn whole() -> Outcome {
+    step(&["test", "--locked", "--workspace", "--no-run"])?;
+    let page = python::built().join("tests-of-programs.txt");
+    let open = || std::fs::File::create(&page).map_err(|e| format!("{}: {e}", page.display()));
+    let written = open()?;
+    let both = written.try_clone().map_err(|e| format!("{}: {e}", page.display()))?;
+    let mut programs = cargo()
+        .args(["test", "--locked", "--workspace", "--test", "tests", "--", OF_PROGRAMS])
+        .env("RUST_TEST_THREADS", "6")
+        .stdout(written)
+        .stderr(both)
+        .spawn()
+        .map_err(|e| format!("cargo did not start: {e}"))?;
+    let others = Command::new("nice")
+        .arg(cargo().get_program())
+        .args(["test", "--locked", "--workspace", "--no-fail-fast", "--", "--skip", OF_PROGRAMS])
+        .env("RUST_TEST_THREADS", "2")
+        .current_dir(root())
+        .status();
+    let ended = programs.wait().map_err(|e| format!("the tests of programs: {e}"))?;
+    print!("{}", std::fs::read_to_string(&page).unwrap_or_default());
+    match others {
+        Ok(others) if others.success() && ended.success() => Ok(()),
+        Ok(others) => Err(format!("tests of programs: {ended}; the others: {others}")),
+        Err(error) => Err(format!("nice did not start: {error}")),
+    }
+}
 
 /// A member of the workspace, and what it needs.
 #[derive(Deserialize)]

@@ -29,6 +29,7 @@ pub(crate) use tfrc_session::{
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tfrc_report::record::{Role, Start};
 use tokio::task::{JoinError, JoinHandle};
@@ -36,10 +37,10 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::{Failure, limits};
 
 /// Time that an idle thread for blocking work is kept: as long as the process may run.
-const KEPT: std::time::Duration = std::time::Duration::from_hours(365 * 24);
+const KEPT: Duration = Duration::from_hours(365 * 24);
 
 /// Time between two samples.
-pub(crate) const SAMPLE: std::time::Duration = std::time::Duration::from_millis(100);
+pub(crate) const SAMPLE: Duration = Duration::from_millis(100);
 
 /// Regular times to look at something. Times missed while the process stood still are skipped: they
 /// would all come at once.
@@ -75,7 +76,13 @@ pub(crate) fn version() -> String {
 
 /// The present as date and time in UTC, to the millisecond (RFC 3339).
 pub(crate) fn date_and_time() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    humantime::format_rfc3339_millis(dated(SystemTime::now())).to_string()
+}
+
+/// A time that has a date of four digits: the beginning of 1970 for any other.
+pub(crate) fn dated(time: SystemTime) -> SystemTime {
+    let end_of_9999 = UNIX_EPOCH + Duration::from_secs(253_402_300_800);
+    if (UNIX_EPOCH..end_of_9999).contains(&time) { time } else { UNIX_EPOCH }
 }
 
 /// The start of a run in real time, which begins now.

@@ -9,9 +9,6 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use rustsec::advisory::Informational;
 use rustsec::report::{Report, Settings};
 use rustsec::{Advisory, Database, Lockfile};
@@ -236,8 +233,8 @@ fn complaints_about(database: &Database, lockfile: &Lockfile) -> impl Iterator<I
 
 /// Whole days from the beginning of a day, written `YYYY-MM-DD`, to `now`.
 fn days_since(day: &str, now: SystemTime) -> Option<i64> {
-    let today = Timestamp::try_from(now).ok()?.to_zoned(TimeZone::UTC).date();
-    Some(today.duration_since(day.parse::<Date>().ok()?).as_hours() / 24).filter(|days| *days >= 0)
+    let begin = humantime::parse_rfc3339(&format!("{day}T00:00:00Z")).ok()?;
+    i64::try_from(now.duration_since(begin).ok()?.as_secs() / 86_400).ok()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::time::SystemTime;
 
-use jiff::Timestamp;
+use crate::session::dated;
 
 /// Facts about a connection that a name may contain.
 #[derive(Debug, Clone, Copy)]
@@ -130,11 +130,9 @@ fn safe(address: IpAddr) -> String {
     if name.starts_with('-') { format!("0{name}") } else { name }
 }
 
-/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form); that of 1970
-/// beyond the year 9999.
+/// A time in UTC to the second, such as `20260131T235959Z` (ISO 8601, the basic form).
 fn utc(time: SystemTime) -> String {
-    let time = Timestamp::try_from(time).unwrap_or_default();
-    time.strftime("%Y%m%dT%H%M%SZ").to_string()
+    humantime::format_rfc3339_seconds(dated(time)).to_string().replace(['-', ':'], "")
 }
 
 #[cfg(test)]
