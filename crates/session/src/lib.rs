@@ -26,6 +26,7 @@ mod output;
 mod part;
 #[cfg(target_os = "linux")]
 mod pipe;
+mod probe;
 mod refusal;
 mod source;
 mod tally;
