@@ -37,6 +37,7 @@ mod strangers;
 mod terminal;
 mod unfinished;
 mod veth;
+mod whole;
 
 use std::fs;
 use std::path::PathBuf;
@@ -241,13 +242,14 @@ fn tables(bench: &Bench, [attacks, faults]: &[Vec<&Case>; 2], text: &mut String)
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 10] = [
+    let groups: [&'static [Case]; 11] = [
         &icmp::CASES,
         &mtu::CASES,
         &narrow::CASES,
         &strangers::CASES,
         &access::CASES,
         &peers::CASES,
+        &whole::CASES,
         &onpath::CASES,
         &files::CASES,
         &hurtful::CASES,

@@ -126,7 +126,7 @@ fn replaced(text: &str, number: u64) -> String {
 }
 
 /// Runs a transfer over a path of `deed` and gives both ends.
-fn over(
+pub(crate) fn over(
     bench: &Bench,
     directory: &Path,
     plan: &TransferPlan<'_>,
@@ -146,7 +146,7 @@ fn over(
 }
 
 /// Fills in both ends and the usual bars: no crash, no program that stays.
-fn ends(row: &mut CaseRow, sender: &Ended, receiver: &Ended) {
+pub(crate) fn ends(row: &mut CaseRow, sender: &Ended, receiver: &Ended) {
     for (name, end) in [("sender", sender), ("receiver", receiver)] {
         row.saw(format!("{name} {}, {:.1} s", end.how, end.lasted.as_secs_f64()));
         row.bar(!end.crashed(), format!("{name}: no crash ({})", end.last));

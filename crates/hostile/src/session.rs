@@ -172,7 +172,8 @@ impl Session {
         }
         let length = saturating::<u64>(content.len());
         // The part of a file that was being repaired has holes, and an end that does not count.
-        let fits = |counted: u64| if whole { counted == length } else { counted <= length };
+        let missing = summary["missing_bytes"].as_u64().unwrap_or(0);
+        let fits = |counted: u64| if whole { counted + missing == length } else { counted <= length };
         row.bar(counted.is_none_or(fits), "counted bytes are in the file");
         row
     }

@@ -243,11 +243,14 @@ pub struct Summary {
     /// Datagrams that the application handed over and that were never sent, because the session
     /// ended before; those past their deadline are in `late_dropped_packets`.
     pub unsent_packets: Option<u64>,
-    /// Length of the file that was sent, bytes: what arrives of it is of use only if it is whole.
-    /// Left out where no file was sent, or its holes were meant.
+    /// Length of the file that was sent, bytes. Left out where no file was sent, or where its bytes
+    /// went as a stream whose losses were meant.
     pub file_bytes: Option<u64>,
     /// Bytes of that file that the receiver has not written.
     pub missing_bytes: Option<u64>,
+    /// Of a file that a receiver takes with its holes: offset and length of each hole in order, the
+    /// first 1000 of them.
+    pub holes: Option<Vec<[u64; 2]>>,
     /// Bytes of that file that were sent again because the receiver lacked them; of a receiver,
     /// those that it had not got in the first pass. Left out where the two ends did not repair the
     /// file.

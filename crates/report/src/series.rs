@@ -21,7 +21,7 @@ pub enum By {
 
 /// The columns after the run, point, flow and link of a line: every key of
 /// an [`Interval`], in its order.
-pub const COLUMNS: [Column; 24] = [
+pub const COLUMNS: [Column; 25] = [
     ("t_s", |i| Some(i.t_s), By::Simulations),
     ("interval_s", |i| Some(i.interval_s), By::Simulations),
     ("sent_packets", |i| count(i.sent_packets), By::Simulations),
@@ -29,6 +29,7 @@ pub const COLUMNS: [Column; 24] = [
     ("lost_packets", |i| count(i.lost_packets), By::Simulations),
     ("late_dropped_packets", |i| count(i.late_dropped_packets), By::Others),
     ("dropped_by_reader_packets", |i| count(i.dropped_by_reader_packets), By::Others),
+    ("repaired_bytes", |i| count(i.repaired_bytes), By::Others),
     ("send_rate_bps", |i| i.send_rate_bps, By::Simulations),
     ("receive_rate_bps", |i| i.receive_rate_bps, By::Others),
     ("goodput_bps", |i| i.goodput_bps, By::Simulations),
@@ -168,7 +169,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("run,point,link.l.rate,\"a,b\",flow,link,t_s,interval_s,sent_packets,"));
         assert!(lines[1].starts_with("2,3,1M,\"1,2\",\"a,\"\"b\"\"\",,1,2,3,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",22,23,24,congestion,queue"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",23,24,25,congestion,queue"), "{}", lines[1]);
         assert!(lines[2].starts_with("2,3,1M,\"1,2\",,l,0.30000000000000004,0,,"), "{}", lines[2]);
     }
 }

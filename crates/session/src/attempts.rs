@@ -11,6 +11,7 @@ use std::time::Duration;
 use tfrc_dccp::wire::ResetCode;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::probe::{self, Protocol};
 use crate::{BindError, Carrier, Cause, Connection, Endpoint, Options, Recordings};
 
 /// Connection Attempt Delay (RFC 8305 §5, §8).
@@ -67,6 +68,13 @@ pub enum AttemptError {
     #[cfg(feature = "quic")]
     #[error(transparent)]
     Quic(#[from] tfrc_quic::ConnectError),
+    /// The peer speaks QUIC, and this end DCCP.
+    #[error("the peer takes private sessions only: add --quic")]
+    Private,
+    /// The peer speaks DCCP, and this end QUIC.
+    #[cfg(feature = "quic")]
+    #[error("the peer speaks DCCP and takes no private sessions: it has to be started with --quic")]
+    Plain,
 }
 
 impl AttemptError {
@@ -98,18 +106,23 @@ impl AttemptError {
                 matches!(closed.cause, Cause::PeerAbsent | Cause::HandshakeIncomplete(_))
                     || matches!(closed.code, ResetCode::TooBusy | ResetCode::ConnectionRefused)
             }
-            Self::Dccp(_) => false,
+            Self::Dccp(_) | Self::Private => false,
             #[cfg(feature = "quic")]
             Self::Quic(error) => error.may_pass(),
+            #[cfg(feature = "quic")]
+            Self::Plain => false,
         }
     }
 
-    /// True for a failure that ends all attempts: a key is not the right one.
+    /// True for a failure that ends all attempts: a key or the protocol is not the right one.
     const fn is_final(&self) -> bool {
         match self {
             Self::Bind(_) | Self::Dccp(_) => false,
+            Self::Private => true,
             #[cfg(feature = "quic")]
             Self::Quic(_) => self.other_key().is_some() || self.refused_key().is_some(),
+            #[cfg(feature = "quic")]
+            Self::Plain => true,
         }
     }
 }
@@ -294,8 +307,14 @@ fn begin(
             let options = tfrc_net::Options { common: options.common.clone(), dccp: dccp.clone() };
             let guard = Guard::towards(address, &options, recordings)?;
             Ok(Box::pin(async move {
-                let (endpoint, connection) = guard.attempt(address).await?;
-                Ok((Endpoint::Dccp(endpoint), Connection::Dccp(connection)))
+                tokio::select! {
+                    biased;
+                    attempt = guard.attempt(address) => {
+                        let (endpoint, connection) = attempt?;
+                        Ok((Endpoint::Dccp(endpoint), Connection::Dccp(connection)))
+                    }
+                    () = probe::speaks(Protocol::Quic, address) => Err(AttemptError::Private),
+                }
             }))
         }
         #[cfg(feature = "quic")]
@@ -303,8 +322,14 @@ fn begin(
             let (common, quic) = (options.common.clone(), quic.clone());
             Ok(Box::pin(async move {
                 let connected = tfrc_quic::connect(address, &common, &quic.key, &quic.peers, patience);
-                let (endpoint, connection) = connected.await?;
-                Ok((Endpoint::Quic(endpoint), Connection::Quic(connection)))
+                tokio::select! {
+                    biased;
+                    connected = connected => {
+                        let (endpoint, connection) = connected?;
+                        Ok((Endpoint::Quic(endpoint), Connection::Quic(connection)))
+                    }
+                    () = probe::speaks(Protocol::Dccp, address) => Err(AttemptError::Plain),
+                }
             }))
         }
     }

@@ -26,6 +26,7 @@ mod output;
 mod part;
 #[cfg(target_os = "linux")]
 mod pipe;
+mod probe;
 mod refusal;
 mod source;
 mod tally;
@@ -44,7 +45,7 @@ pub use known_hosts::{KnownHost, KnownHosts, KnownHostsError, Remembered, settin
 pub use options::Quic;
 pub use options::{Carrier, Options};
 pub use output::{Existing, Identity, Output, OutputError, OutputPlan, PartNames, on_disk};
-pub use part::{ClosingWord, Part};
+pub use part::{ClosingWord, FileWay, Part};
 pub use refusal::{Refusal, RefusalReason};
 pub use source::{DatagramSource, Pace};
 pub use tally::{Tally, Trouble};

@@ -13,10 +13,23 @@ pub enum Part {
     Receives,
     /// It takes the data, and a file until it is whole.
     ReceivesFiles,
+    /// It takes the data, and a file with holes.
+    ReceivesLossy,
     /// It has the data.
     Sends,
     /// It has a file, which it sends until it is whole if the other end takes it so.
     SendsFile,
+    /// It has a file, of which it sends each byte once.
+    SendsLossy,
+}
+
+/// The way of a file that both ends know the places of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileWay {
+    /// Lost bytes are sent again until the file is whole.
+    Repaired,
+    /// Lost bytes leave holes.
+    WithHoles,
 }
 
 /// The word for what was not sent to its end, in a Close and in the counts that answer it.
@@ -62,22 +75,31 @@ impl fmt::Display for ClosingWord {
 }
 
 impl Part {
+    const ALL: [Self; 6] = [
+        Self::Receives,
+        Self::ReceivesFiles,
+        Self::ReceivesLossy,
+        Self::Sends,
+        Self::SendsFile,
+        Self::SendsLossy,
+    ];
+
     /// The word on the wire.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Receives => "receives",
             Self::ReceivesFiles => "receives files",
+            Self::ReceivesLossy => "receives files with holes",
             Self::Sends => "sends",
             Self::SendsFile => "sends file",
+            Self::SendsLossy => "sends file with holes",
         }
     }
 
     /// The part in a peer's greeting; another text is not ours.
     fn read(text: &str) -> Option<Self> {
-        [Self::Receives, Self::ReceivesFiles, Self::Sends, Self::SendsFile]
-            .into_iter()
-            .find(|part| part.word() == text)
+        Self::ALL.into_iter().find(|part| part.word() == text)
     }
 
     fn of_peer(connection: &Connection) -> Option<Self> {
@@ -85,7 +107,7 @@ impl Part {
     }
 
     const fn sends(self) -> bool {
-        matches!(self, Self::Sends | Self::SendsFile)
+        matches!(self, Self::Sends | Self::SendsFile | Self::SendsLossy)
     }
 
     /// True for two ends that both send, or both receive: no data can come of it.
@@ -94,17 +116,24 @@ impl Part {
         Self::of_peer(connection).is_some_and(|peer| peer.sends() == self.sends())
     }
 
-    /// True if a file goes whole between this end and its peer: both know how, and one has one.
+    /// The way of a file between this end and its peer, if both know how and one has one; `None`
+    /// where its bytes go as a stream.
     #[must_use]
-    pub fn agrees_on_file(self, connection: &Connection) -> bool {
-        Self::of_peer(connection).is_some_and(|peer| self.makes_file_with(peer))
+    pub fn file_way(self, connection: &Connection) -> Option<FileWay> {
+        self.file_way_with(Self::of_peer(connection)?)
     }
 
-    const fn makes_file_with(self, peer: Self) -> bool {
-        matches!(
-            (self, peer),
-            (Self::SendsFile, Self::ReceivesFiles) | (Self::ReceivesFiles, Self::SendsFile)
-        )
+    /// One end that takes holes is enough for them.
+    fn file_way_with(self, peer: Self) -> Option<FileWay> {
+        use Part::{Receives, ReceivesFiles, ReceivesLossy, Sends, SendsFile, SendsLossy};
+        if self.sends() == peer.sends() {
+            return None;
+        }
+        match (self, peer) {
+            (Receives | Sends, _) | (_, Receives | Sends) => None,
+            (ReceivesFiles | SendsFile, ReceivesFiles | SendsFile) => Some(FileWay::Repaired),
+            (ReceivesLossy | SendsLossy, _) | (_, ReceivesLossy | SendsLossy) => Some(FileWay::WithHoles),
+        }
     }
 }
 
@@ -114,13 +143,22 @@ mod tests {
 
     #[test]
     fn a_file_takes_a_sender_and_a_receiver_of_files() {
-        use Part::{Receives, ReceivesFiles, Sends, SendsFile};
-        let all = [Receives, ReceivesFiles, Sends, SendsFile];
-        for (here, there) in all.into_iter().flat_map(|here| all.map(|there| (here, there))) {
-            let both = matches!((here, there), (SendsFile, ReceivesFiles) | (ReceivesFiles, SendsFile));
-            assert_eq!(here.makes_file_with(there), both, "{here:?} {there:?}");
-            assert_eq!(Part::read(here.word()), Some(here));
+        use Part::{Receives, ReceivesFiles, ReceivesLossy, Sends, SendsFile, SendsLossy};
+        let ways = |sender: Part| {
+            [Receives, ReceivesFiles, ReceivesLossy].map(|receiver| {
+                let way = sender.file_way_with(receiver);
+                assert_eq!(receiver.file_way_with(sender), way, "{sender:?} {receiver:?}");
+                way
+            })
+        };
+        let (repaired, holes) = (Some(FileWay::Repaired), Some(FileWay::WithHoles));
+        assert_eq!(ways(Sends), [None; 3]);
+        assert_eq!(ways(SendsFile), [None, repaired, holes]);
+        assert_eq!(ways(SendsLossy), [None, holes, holes]);
+        for part in Part::ALL {
+            assert_eq!((part.file_way_with(part), Part::read(part.word())), (None, Some(part)));
         }
+        assert_eq!(SendsFile.file_way_with(SendsLossy), None);
         assert_eq!(Part::read("receives everything"), None);
     }
 

@@ -330,6 +330,9 @@ pub struct Interval {
     /// Packets that arrived and were dropped there because the receiver's reader or disk was too
     /// slow, as far as this side knows.
     pub dropped_by_reader_packets: Option<u64>,
+    /// Bytes of a file that were sent again, or that filled a gap at its receiver. Only of a file
+    /// that is repaired.
+    pub repaired_bytes: Option<u64>,
     /// Application data sent, bit/s.
     pub send_rate_bps: Option<f64>,
     /// X_recv, the receive rate of the latest feedback (RFC 5348 §6.2), bit/s.

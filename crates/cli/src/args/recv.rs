@@ -50,7 +50,8 @@ pub struct RecvArgs {
     #[arg(help_heading = OUTPUT, long, requires = "output", conflicts_with_all = ["overwrite", "append", "lossy"])]
     pub resume: bool,
     /// Take a file with holes: nothing is sent again, and one of which the network lost bytes gets
-    /// its name all the same, and exit status 0. Bytes behind a hole move up
+    /// its name all the same, and exit status 0. Each byte is in its place; the JSON summary names
+    /// the holes
     #[arg(help_heading = OUTPUT, long, requires = "output")]
     pub lossy: bool,
     /// Start a program for each connection, with the data on its standard input; %n, %a and %t as

@@ -45,13 +45,14 @@ impl Means {
     }
 }
 
-fn counts(interval: &mut Interval) -> [&mut Option<u64>; 5] {
+fn counts(interval: &mut Interval) -> [&mut Option<u64>; 6] {
     [
         &mut interval.sent_packets,
         &mut interval.received_packets,
         &mut interval.lost_packets,
         &mut interval.late_dropped_packets,
         &mut interval.dropped_by_reader_packets,
+        &mut interval.repaired_bytes,
     ]
 }
 

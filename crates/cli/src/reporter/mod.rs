@@ -26,12 +26,12 @@ use tfrc_world::watch::Look;
 pub use self::config::{ExistingPage, Page, ReporterConfig, SummaryTo};
 use self::means::Means;
 pub(crate) use self::series::Series;
-use self::words::{bar, state, words};
+use self::words::{bar, left, state, words};
 use crate::Failure;
 use crate::args::Format;
 use crate::document::{self, OfConnection, StreamLine};
 use crate::live::{self, Controls, Live};
-use crate::session::Ending;
+use crate::session::{Ending, as_f64};
 use crate::visible::visible;
 
 /// Says what a run does while it runs, and what it did.
@@ -420,7 +420,9 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             return;
         }
         self.means.add(interval);
-        self.sent_bytes += interval.send_rate_bps.unwrap_or(0.0) * interval.interval_s / 8.0;
+        // What is sent again brings the run no further.
+        let again = interval.repaired_bytes.map_or(0.0, as_f64);
+        self.sent_bytes += interval.send_rate_bps.unwrap_or(0.0) * interval.interval_s / 8.0 - again;
         let due = interval.t_s + 1e-6 >= self.next_line_s;
         if let Some(bar) = &self.bar {
             let position = match self.config.bytes {
@@ -433,10 +435,13 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
             return;
         }
         self.next_line_s = (interval.t_s + 1e-6).floor() + 1.0;
-        let words = state(&self.means.take());
-        match &self.bar {
-            Some(bar) => bar.set_message(words),
-            None => self.note(&format!("{:6.1} s  {words}", interval.t_s)),
+        let mean = self.means.take();
+        let words = state(&mean);
+        let to_send = self.config.bytes.map(|bytes| (as_f64(bytes) - self.sent_bytes).max(0.0));
+        match (&self.bar, to_send.and_then(|bytes| left(bytes, mean.send_rate_bps?))) {
+            (Some(bar), _) => bar.set_message(words),
+            (None, None) => self.note(&format!("{:6.1} s  {words}", interval.t_s)),
+            (None, Some(left)) => self.note(&format!("{:6.1} s  {words}  {left}", interval.t_s)),
         }
     }
 

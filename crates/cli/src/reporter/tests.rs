@@ -40,6 +40,25 @@ fn progress_is_one_line_a_second_on_stderr() {
     assert_eq!(err, "   1.0 s  allowed 1.00 Mbit/s\n   2.0 s  allowed 1.00 Mbit/s\n");
 }
 
+/// At 8 kbit/s 1 kB goes in a second; what was repaired in half a second has to be made up for.
+#[test]
+fn progress_says_how_long_the_rest_takes() {
+    let config = ReporterConfig { bytes: Some(91_500), ..config(Format::Human) };
+    let mut reporter = Reporter::on(config, Vec::new(), Vec::new());
+    for (t_s, repaired_bytes) in [(0.5, None), (1.0, Some(500))] {
+        let interval = Interval {
+            t_s,
+            interval_s: 0.5,
+            send_rate_bps: Some(8000.0),
+            repaired_bytes,
+            ..Interval::default()
+        };
+        reporter.record(&Record::Interval(interval)).expect("memory takes everything");
+    }
+    let err = String::from_utf8(reporter.err).expect("text");
+    assert_eq!(err, "   1.0 s  sent 8.00 kbit/s  repaired 500 B  91 s left\n");
+}
+
 #[test]
 fn a_stream_is_every_record_on_a_line() {
     let (out, _) = run(config(Format::JsonStream));

@@ -44,8 +44,19 @@ pub(super) fn state(i: &Interval) -> String {
         share(i.dropped_by_reader_packets, i.sent_packets.or(i.received_packets))
             .filter(|x| *x > 0.0)
             .map(|x| format!("dropped by a slow reader {}", human::percent(x))),
+        i.repaired_bytes.filter(|bytes| *bytes > 0).map(|bytes| format!("repaired {}", human::bytes(bytes))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+/// A phrase about the time that `bytes` take at this rate; `None` if nothing goes.
+pub(super) fn left(bytes: f64, rate_bps: f64) -> Option<String> {
+    let seconds = bytes * 8.0 / rate_bps;
+    seconds.is_finite().then(|| match seconds {
+        ..120.0 => format!("{seconds:.0} s left"),
+        ..7200.0 => format!("{:.0} min left", seconds / 60.0),
+        _ => format!("{:.0} h left", seconds / 3600.0),
+    })
 }
 
 /// The reason for the rate, in words.

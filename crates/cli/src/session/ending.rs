@@ -126,8 +126,12 @@ pub(crate) fn why(closed: &Closed) -> String {
 /// The sentence for a peer that has the same part as this end.
 pub(crate) fn clash(part: Part, connection: &Connection) -> Option<&'static str> {
     part.clashes(connection).then_some(match part {
-        Part::Receives | Part::ReceivesFiles => "the peer receives, too: one end has to send, with tfrc send",
-        Part::Sends | Part::SendsFile => "the peer sends, too: one end has to receive, with tfrc recv",
+        Part::Receives | Part::ReceivesFiles | Part::ReceivesLossy => {
+            "the peer receives, too: one end has to send, with tfrc send"
+        }
+        Part::Sends | Part::SendsFile | Part::SendsLossy => {
+            "the peer sends, too: one end has to receive, with tfrc recv"
+        }
     })
 }
 

@@ -23,8 +23,8 @@ pub(crate) use sampler::Sampler;
 pub(crate) use tally::{as_f64, complete};
 pub(crate) use tfrc_session::{
     ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, FileNext, FileOutcome,
-    FileSent, FileSource, FileState, FileTaker, Inbox, Output, OutputPlan, Pace, Part, Tally, Trouble,
-    UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system, on_disk,
+    FileSent, FileSource, FileState, FileTaker, FileWay, Inbox, Output, OutputPlan, Pace, Part, Tally,
+    Trouble, UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system, on_disk,
 };
 
 use std::future::Future;

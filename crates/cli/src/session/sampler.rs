@@ -16,6 +16,8 @@ pub(crate) struct Sampler {
     last: Status,
     /// Datagrams counted as lost.
     lost: u64,
+    /// Bytes of a file counted as repaired.
+    repaired: u64,
     slow_start_over: bool,
     allowed: TimeMean,
     rtt: TimeMean,
@@ -46,6 +48,7 @@ impl Sampler {
             start,
             last: first,
             lost: 0,
+            repaired: 0,
             slow_start_over: false,
             allowed: TimeMean::default(),
             rtt: TimeMean::default(),
@@ -134,6 +137,19 @@ impl Sampler {
         }
         self.last = status;
         records
+    }
+
+    /// Writes into the interval among these records how many bytes of a file were repaired in it;
+    /// `repaired` of them until now.
+    pub(crate) fn note_repaired(&mut self, records: &mut [Record], repaired: u64) {
+        let interval = records.iter_mut().find_map(|record| match record {
+            Record::Interval(interval) => Some(interval),
+            _ => None,
+        });
+        if let Some(interval) = interval {
+            interval.repaired_bytes = Some(repaired.saturating_sub(self.repaired));
+            self.repaired = repaired;
+        }
     }
 
     /// The mean allowed rate so far, in bit/s.

@@ -8,8 +8,8 @@ use tfrc_report::record::{Outcome, Summary};
 use tfrc_session::{Common, Endpoint, Listen, Options, Recordings, Tally, connect_any};
 
 use crate::e2e::network::{Place, link, noise, recv, send};
-use crate::e2e::program::{Finished, Program, tfrc};
-use crate::e2e::whole::{Ends, both};
+use crate::e2e::program::{Finished, Program};
+use crate::e2e::whole::{Ends, at_once, both, of_both};
 
 #[track_caller]
 fn whole(finished: &Finished, length: usize) -> Summary {
@@ -46,24 +46,20 @@ fn arrives(quic: bool, length: usize, path: &str, args: &[&str]) -> (Summary, Su
 
 #[test]
 fn a_file_is_whole_at_any_loss() {
-    for quic in both() {
-        let long = if quic { 600_000 } else { 3_000_000 };
-        for (loss, length) in [("0%", 300_000), ("1%", long), ("5%", 200_000), ("20%", 100_000)] {
-            // Of the words of both ends, too.
-            let path = format!("loss = \"{loss}\"\nreverse = {{ loss = \"{loss}\" }}");
-            let (sent, _) = arrives(quic, length, &path, &[]);
-            assert_eq!(sent.repaired_bytes > Some(0), loss != "0%", "{loss} {sent:?}");
-        }
-    }
+    let losses = [("0%", 300_000), ("1%", 3_000_000), ("5%", 200_000), ("20%", 100_000)];
+    at_once(of_both(losses), |(quic, (loss, length))| {
+        // Of the words of both ends, too.
+        let path = format!("loss = \"{loss}\"\nreverse = {{ loss = \"{loss}\" }}");
+        let (sent, _) = arrives(quic, length, &path, &[]);
+        assert_eq!(sent.repaired_bytes > Some(0), loss != "0%", "{loss} {sent:?}");
+    });
 }
 
 #[test]
 fn short_files_are_whole() {
-    for quic in both() {
-        for length in [0, 1, 1316, 1317] {
-            arrives(quic, length, "loss = \"10%\"", &[]);
-        }
-    }
+    at_once(of_both([0, 1, 1316, 1317]), |(quic, length)| {
+        arrives(quic, length, "loss = \"10%\"", &[]);
+    });
 }
 
 /// A fifth of the packets is late, by up to three of them; some come twice.
@@ -72,6 +68,20 @@ fn disorder_and_copies_leave_a_file_as_it_was() {
     for quic in both() {
         let path = "loss = \"1%\"\nreorder = { share = \"20%\", extra = \"2ms\" }\nduplicate = \"2%\"";
         arrives(quic, 600_000, path, &[]);
+    }
+}
+
+/// The link loses half of its rate, and then all of it for a second.
+#[test]
+fn a_halved_and_an_absent_link_leave_a_file_as_it_was() {
+    for quic in both() {
+        let changes = [
+            "{ at = \"300ms\", rate = \"10Mbit/s\" }",
+            "{ at = \"600ms\", loss = \"100%\" }",
+            "{ at = \"1600ms\", loss = \"0%\" }",
+        ];
+        let (sent, _) = arrives(quic, 1_500_000, &format!("changes = [{}]", changes.join(", ")), &[]);
+        assert!(sent.repaired_bytes > Some(0), "{sent:?}");
     }
 }
 
@@ -93,26 +103,26 @@ fn the_beginning_of_a_file_is_whole() {
 /// With `-R` the sender listens; the file goes to who acknowledges its beginning.
 #[test]
 fn a_file_that_is_fetched_is_whole() {
-    for (length, loss) in [(0, "0%"), (1, "10%"), (600_000, "3%")] {
+    at_once(of_both([(0, "0%"), (1, "10%"), (600_000, "3%")]), |(quic, (length, loss))| {
         let place = Place::new();
+        let ends = Ends { place: &place, quic };
         let content = noise(length);
         let (from, to) = (place.write("in", &content), place.file("out"));
-        let mut sender =
-            Program::start(tfrc(["send", "-R", "--bind", "127.0.0.1", "-p", "0", "-f", &from, "--json"]));
-        let line = sender.wait_for("listening on");
-        let address = line.rsplit(' ').next().expect("an address").to_owned();
+        let (sender, address, key) = ends.listen(&["send", "-R", "-f", &from]);
         let path = format!(
             "rate = \"20Mbit/s\"\ndelay = \"5ms\"\nloss = \"{loss}\"\nreverse = {{ loss = \"{loss}\" }}"
         );
         let (relay, entrance) = link(&place.one_link(&path), &address);
-        let receiver = Program::start(tfrc(["recv", "--from", &entrance, "-o", &to, "--json"])).end();
+        let mut fetch = ends.command("receiver", &["recv", "--from", &entrance, "-o", &to, "--json"]);
+        fetch.args(key);
+        let receiver = Program::start(fetch).end();
         let sender = sender.end();
         relay.signal("INT");
         relay.succeed();
         whole(&receiver, length);
         whole(&sender, length);
         assert!(std::fs::read(&to).expect("named") == content, "{length}");
-    }
+    });
 }
 
 /// A pipe is read to its end first; each connection of a pattern has its file.
@@ -225,6 +235,15 @@ fn a_file_that_changes_meanwhile_is_found_out() {
     assert!(!Path::new(&to).exists() && Path::new(&format!("{to}.part")).exists());
 }
 
+/// Bytes that are on the disk by this map.
+fn on_disk(map: &str) -> u64 {
+    let ranges = map.lines().filter_map(|line| {
+        let (start, end) = line.split_once(' ')?;
+        Some(end.parse::<u64>().ok()? - start.parse::<u64>().ok()?)
+    });
+    ranges.sum()
+}
+
 /// Either end is killed, again and again: each session brings only what was not on the disk, and
 /// another file under the name is found out.
 #[test]
@@ -233,10 +252,10 @@ fn a_file_goes_on_where_it_stood() {
     let content = noise(3_000_000);
     let (from, to) = (place.write("in", &content), place.file("out"));
     let other = place.write("other", noise(3_000_100));
-    let mut last = None;
-    for kill in ["sender", "receiver", "none"] {
+    let (mut kept, mut last) = (0, None);
+    for (kill, rate) in [("sender", "4M"), ("receiver", "4M"), ("none", "40M")] {
         let (mut receiver, address) = recv(&["-1", "-o", &to, "--resume", "--silence", "1s", "--json"]);
-        let sender = send(&address, &["-f", &from, "--resume", "-b", "4M", "--json"], Stdio::null());
+        let sender = send(&address, &["-f", &from, "--resume", "-b", rate, "--json"], Stdio::null());
         if kill == "none" {
             let got = whole(&receiver.end(), content.len());
             last = Some((whole(&sender.end(), content.len()), got));
@@ -252,15 +271,21 @@ fn a_file_goes_on_where_it_stood() {
         left.end();
         let map = std::fs::read_to_string(format!("{to}.part.map")).expect("kept");
         assert!(map.starts_with("tfrc map 1\n") && !Path::new(&to).exists(), "{map}");
-        let (receiver, address) = recv(&["-1", "-o", &to, "--resume"]);
-        send(&address, &["-f", &other, "--resume"], Stdio::null()).end();
-        let receiver = receiver.end();
-        assert!(receiver.status.code() == Some(1), "{}", receiver.stderr);
-        assert!(receiver.stderr.contains("not whole: the hash differs"), "{}", receiver.stderr);
+        let bytes = on_disk(&map);
+        assert!(bytes >= kept && bytes < 3_000_000, "{bytes} of {kept}\n{map}");
+        kept = bytes;
+        if kill == "sender" {
+            let (receiver, address) = recv(&["-1", "-o", &to, "--resume"]);
+            send(&address, &["-f", &other, "--resume"], Stdio::null()).end();
+            let receiver = receiver.end();
+            assert!(receiver.status.code() == Some(1), "{}", receiver.stderr);
+            assert!(receiver.stderr.contains("not whole: the hash differs"), "{}", receiver.stderr);
+        }
     }
     let (sent, _) = last.expect("the last one");
     assert!(std::fs::read(&to).expect("named") == content);
-    // At 4 Mbit/s two seconds bring 1 MB each time, of which the last second may be missing.
-    assert!(sent.sent_bytes.is_some_and(|bytes| (500_000..2_600_000).contains(&bytes)), "{sent:?}");
+    // Only what the map did not say is sent again.
+    let again = sent.repaired_bytes.expect("a file");
+    assert!(kept > 0 && sent.sent_bytes == Some(3_000_000 - kept + again), "{kept} {sent:?}");
     assert!(!Path::new(&format!("{to}.part.map")).exists());
 }

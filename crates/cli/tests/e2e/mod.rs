@@ -18,6 +18,8 @@ mod ending;
 mod file;
 mod handshake;
 mod journal;
+#[cfg(feature = "quic")]
+mod lies;
 mod link;
 mod media;
 mod network;

@@ -10,6 +10,9 @@ use tfrc_report::record::{Outcome, Summary};
 use crate::e2e::network::{Place, end_link, link, noise, scenario};
 use crate::e2e::program::{Finished, Program, tfrc};
 
+/// A key that nobody has.
+const NOBODY: &str = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
 /// The program with its settings in a folder of this place.
 fn at(place: &Place, settings: &str, args: &[&str]) -> Command {
     let mut command = tfrc(args);
@@ -271,6 +274,36 @@ fn datagrams_keep_their_boundaries() {
     sender.signal("INT");
     sender.succeed();
     receiver.succeed();
+}
+
+/// One end alone has `--quic`: the end that calls says so, and does not wait for what cannot come.
+#[test]
+fn an_end_that_speaks_the_other_protocol_is_found_out() {
+    let place = Place::new();
+    let original = place.write("in", "data");
+    for (private, sentence) in
+        [(true, "takes private sessions only: add --quic"), (false, "started with --quic")]
+    {
+        let (quic, other): (&[&str], &[&str]) =
+            if private { (&["--quic"], &[]) } else { (&[], &["--quic", "--peer-key", NOBODY]) };
+        for (listens, calls) in [
+            (&["recv"][..], &["send", "{}", "-f", &original, "--wait", "1min"][..]),
+            (&["send", "-R", "-f", &original], &["recv", "--from", "{}", "-o", "/dev/null"]),
+        ] {
+            let listens = [listens, &["--bind", "127.0.0.1", "-p", "0"], quic].concat();
+            let mut listener = Program::start(at(&place, "listener", &listens));
+            let line = listener.wait_for("listening on");
+            let address = line.rsplit(' ').next().expect("an address").to_owned();
+            let calls: Vec<_> =
+                [calls, other].concat().into_iter().map(|word| word.replace("{}", &address)).collect();
+            let calls: Vec<_> = calls.iter().map(String::as_str).collect();
+            let caller = Program::start(at(&place, "caller", &calls)).end();
+            assert_eq!(caller.status.code(), Some(1), "{}", caller.stderr);
+            assert!(caller.stderr.contains(sentence), "{}", caller.stderr);
+            listener.signal("INT");
+            listener.end();
+        }
+    }
 }
 
 /// A receiver that is started after its sender, on a port that the sender knows.

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::ranges::Ranges;
 use super::wire::{End, HASH, MOST_BYTES};
+use crate::output::{confirm, on_disk};
 
 /// The first line of a map.
 const FIRST_LINE: &str = "tfrc map 1";
@@ -78,7 +79,7 @@ impl Map {
 
     /// Brings the file to the disk, and then the map that speaks of it.
     pub(super) fn keep(&self, file: &File, path: &Path) -> io::Result<()> {
-        file.sync_data()?;
+        on_disk(file)?;
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
         let new = PathBuf::from(new);
@@ -88,8 +89,10 @@ impl Map {
         }
         let mut written = File::create_new(&new)?;
         written.write_all(self.text().as_bytes())?;
-        written.sync_data()?;
-        fs::rename(&new, path)
+        on_disk(&written)?;
+        fs::rename(&new, path)?;
+        // Its name, too: after a power cut the map before it would be there.
+        confirm(&written, path)
     }
 }
 

@@ -6,6 +6,7 @@
 //! [`Outgoing`] and [`Incoming`] are the two ends without I/O, [`FileSource`] and [`FileTaker`]
 //! those with files.
 
+mod batch;
 mod map;
 mod positioned;
 mod ranges;

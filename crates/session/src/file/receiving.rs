@@ -1,6 +1,8 @@
 //! The receiver's side of a file: which bytes are here, and what it answers. A state machine
 //! without I/O.
 
+use std::ops::Range;
+
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::ranges::Ranges;
@@ -21,6 +23,8 @@ pub(crate) struct Incoming {
     agrees: Option<bool>,
     /// Bytes that came after the first question.
     repaired: u64,
+    /// Holes stay: there are no questions.
+    holes: bool,
 }
 
 /// Bytes of a datagram that are to be written.
@@ -39,6 +43,11 @@ impl Incoming {
         Self { here, before, ..Self::default() }
     }
 
+    /// A file that is taken with its holes.
+    pub(crate) fn with_holes() -> Self {
+        Self { holes: true, ..Self::default() }
+    }
+
     /// Takes a datagram of the sender; the bytes in it if some of them are new.
     pub(crate) fn take<'a>(&mut self, now: Instant, rtt: Duration, datagram: &'a [u8]) -> Option<Piece<'a>> {
         match wire::read(datagram)? {
@@ -47,17 +56,21 @@ impl Incoming {
                 if self.end.is_some_and(|known| end > known.length) || self.agrees.is_some() {
                     return None;
                 }
-                let new = self.here.insert(offset..end).filter(|new| *new > 0)?;
+                let new = match self.here.insert(offset..end) {
+                    // Behind too many holes; nobody sends it again.
+                    None if self.holes => end - offset,
+                    new => new.filter(|new| *new > 0)?,
+                };
                 if self.end.is_some() {
                     self.repaired += new;
                 }
                 Some(Piece { offset, bytes, new })
             }
-            Message::End(end) => {
+            Message::End(end) if !self.holes => {
                 self.hear(now, rtt, end);
                 None
             }
-            Message::Lacks { .. } | Message::Whole | Message::Differs => None,
+            Message::End(_) | Message::Lacks { .. } | Message::Whole | Message::Differs => None,
         }
     }
 
@@ -118,6 +131,13 @@ impl Incoming {
     /// Bytes of the file that are here.
     pub(crate) const fn here(&self) -> u64 {
         self.here.bytes()
+    }
+
+    /// The ranges that are missing, in order, of a file of this length; of one whose sender has not
+    /// said its length, those before its last byte.
+    pub(crate) fn holes(&self, length: Option<u64>) -> impl Iterator<Item = Range<u64>> {
+        let last = self.here.iter().last().map_or(0, |range| range.end);
+        self.here.missing(length.unwrap_or(last))
     }
 
     /// The sender's question, once it has come.
@@ -211,6 +231,24 @@ mod tests {
             let is_taken = file.take(at(30), RTT, &data(4, b"efghij")).is_some();
             assert_eq!((is_taken, file.here()), (agrees.is_none(), if agrees.is_none() { 10 } else { 4 }));
         }
+    }
+
+    #[test]
+    fn holes_that_are_taken_are_named_and_not_asked_for() {
+        let mut file = Incoming::with_holes();
+        for (offset, bytes) in [(3, b"abc"), (8, b"ijk"), (4, b"bcx")] {
+            assert!(file.take(at(0), RTT, &data(offset, bytes)).is_some(), "{offset}");
+        }
+        file.take(at(0), RTT, &end(0, 11));
+        assert_eq!((file.due(), file.to_compare(), file.length()), (None, None, None));
+        assert_eq!(file.holes(None).collect::<Vec<_>>(), [0..3, 7..8]);
+        assert_eq!(file.holes(Some(20)).collect::<Vec<_>>(), [0..3, 7..8, 11..20]);
+        assert!(file.holes(Some(7)).eq(std::iter::once(0..3)));
+        // However many there are, what comes is taken.
+        for n in 0..70_000 {
+            assert_eq!(file.take(at(0), RTT, &data(20 + 2 * n, b"x")).map(|piece| piece.new), Some(1));
+        }
+        assert!(file.holes(None).count() < 70_000);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub enum FileOutcome {
     Whole,
     /// The receiver has all bytes, and another hash: the file has changed while it was sent.
     Differs,
+    /// Each byte was sent once, for a receiver that takes holes.
+    Once,
     /// The receiver asks for the same bytes again and again.
     Insatiable,
     /// The file has become shorter: bytes that were there, and those that should have been.
@@ -60,6 +62,8 @@ pub(crate) struct Outgoing {
     /// The receiver has a part of the file from an earlier session: what the first answer names
     /// is sent for the first time.
     goes_on: bool,
+    /// The receiver takes holes: it is asked nothing.
+    once: bool,
     /// When the question went last, and when the peer was heard last or the first question went.
     asked: Option<Instant>,
     heard: Option<Instant>,
@@ -73,6 +77,11 @@ impl Outgoing {
         Self { end, goes_on: true, ..Self::default() }
     }
 
+    /// A file of which each byte is sent once.
+    pub(crate) fn once() -> Self {
+        Self { once: true, ..Self::default() }
+    }
+
     /// The next thing to do; `room` bytes of the file fit in a datagram.
     pub(crate) fn next(&mut self, now: Instant, rtt: Duration, room: usize) -> Next {
         if let Some(outcome) = self.outcome {
@@ -83,6 +92,9 @@ impl Outgoing {
             return Next::Read(range.start..range.end.min(range.start + room));
         }
         let Some(end) = self.end else { return Next::Read(self.sent..self.sent + room) };
+        if self.once {
+            return Next::Ended(FileOutcome::Once);
+        }
         // An answer takes a round-trip time, and may have to wait for another.
         if let Some(due) = self.asked.map(|asked| asked + rtt * 2).filter(|due| *due > now) {
             return Next::Wait(due);
@@ -115,15 +127,20 @@ impl Outgoing {
         } else if bytes.is_empty() {
             self.end = Some(End { round: 0, length: self.sent, hash: *self.hash.finalize().as_bytes() });
         } else {
-            self.hash.update(bytes);
             self.sent += length;
         }
+    }
+
+    /// Takes bytes of the first pass into the hash: those of many datagrams at once take a fraction
+    /// of the time. All have to be taken before [`Outgoing::read`] hears of the end.
+    pub(crate) fn hash(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
     }
 
     /// Takes a datagram of the receiver. Its ranges end with the file, and an answer to an earlier
     /// question says nothing new.
     pub(crate) fn hear(&mut self, now: Instant, datagram: &[u8]) {
-        let Some(end) = &mut self.end else { return };
+        let Some(end) = self.end.as_mut().filter(|_| !self.once) else { return };
         let Some(message) = wire::read(datagram) else { return };
         match message {
             Message::Whole => self.outcome = self.outcome.or(Some(FileOutcome::Whole)),
@@ -155,6 +172,11 @@ impl Outgoing {
     /// The length of the file, from the end of the first pass on.
     pub(crate) fn length(&self) -> Option<u64> {
         self.end.map(|end| end.length)
+    }
+
+    /// True if what the receiver lacks is sent again.
+    pub(crate) const fn repairs(&self) -> bool {
+        !self.once
     }
 
     /// True from the end of the first pass on.
@@ -217,6 +239,19 @@ mod tests {
             out.hear(at(0), &word);
             assert_eq!(out.next(at(0), RTT, 10), Next::Read(0..10));
         }
+    }
+
+    #[test]
+    fn a_file_with_holes_ends_with_its_first_pass() {
+        let mut out = Outgoing::once();
+        assert_eq!(out.next(at(0), RTT, 10), Next::Read(0..10));
+        out.read(&[7; 10]);
+        out.read(&[]);
+        for word in [wire::verdict(false), lacks(0, once(0..10))] {
+            out.hear(at(0), &word);
+            assert_eq!(out.next(at(0), RTT, 10), Next::Ended(FileOutcome::Once));
+        }
+        assert_eq!((out.counts(), out.length()), ((10, 0), Some(10)));
     }
 
     /// Bytes that an earlier session has brought are not sent.

@@ -54,6 +54,8 @@ pub struct FileSource {
     /// Bytes that were read, and their offset.
     block: Vec<u8>,
     at: u64,
+    /// Bytes of the file that are in the hash.
+    hashed: u64,
     sent: Arc<FileSent>,
 }
 
@@ -90,6 +92,7 @@ impl FileSource {
             out: Outgoing::default(),
             block: Vec::new(),
             at: 0,
+            hashed: 0,
             sent: Arc::default(),
         }
     }
@@ -97,6 +100,18 @@ impl FileSource {
     /// Sends only what the receiver lacks of the file, which has this length and hash.
     pub(crate) fn going_on(self, (length, hash): (u64, [u8; wire::HASH])) -> Self {
         Self { out: Outgoing::going_on(length, hash), ..self }
+    }
+
+    /// Sends each byte once, from the first one on, to a receiver that takes holes.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self { out: Outgoing::once(), ..self }
+    }
+
+    /// True if what the receiver lacks is sent again.
+    #[must_use]
+    pub const fn repairs(&self) -> bool {
+        self.out.repairs()
     }
 
     /// The length of the file, once all of it has been read.
@@ -144,6 +159,9 @@ impl FileSource {
                 Next::Read(range) => {
                     let (offset, first) = (range.start, !self.out.asks());
                     let range = self.read(range).await?;
+                    if first && range.is_empty() {
+                        self.hash_sent();
+                    }
                     let bytes = self.block.get(range).unwrap_or_default();
                     let given = offset + saturating::<u64>(bytes.len());
                     if bytes.is_empty() && (!first || offset < self.expected.min(self.limit)) {
@@ -173,12 +191,24 @@ impl FileSource {
         self.out.hear(connection.now(), datagram);
     }
 
+    /// Takes what was sent of the block into the hash.
+    fn hash_sent(&mut self) {
+        let (sent, _) = self.out.counts();
+        let in_block = |offset: u64| saturating::<usize>(offset.saturating_sub(self.at));
+        let bytes = self.block.get(in_block(self.hashed)..in_block(sent)).unwrap_or_default();
+        self.out.hash(bytes);
+        self.hashed = sent;
+    }
+
     /// Reads these bytes of the file, as far as they are there; where they are in the block.
     async fn read(&mut self, range: Range<u64>) -> io::Result<Range<usize>> {
         let wanted = range.start..range.end.min(self.limit).max(range.start);
         let held = self.at..self.at + saturating::<u64>(self.block.len());
         let is_held = held.contains(&wanted.start) && wanted.end <= held.end;
         if !is_held && !wanted.is_empty() {
+            if !self.out.asks() {
+                self.hash_sent();
+            }
             let (file, at) = (Arc::clone(&self.file), wanted.start);
             let reading = tokio::task::spawn_blocking(move || positioned::read_block(&file, at));
             self.block = reading.await.map_err(io::Error::other)??;

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tfrc_units::{Duration, Instant, saturating};
 use tokio::task::JoinHandle;
 
+use super::batch::Batch;
 use super::map::Keeper;
 use super::wire::End;
 use super::{Incoming, positioned, rounded};
@@ -17,7 +18,9 @@ use crate::Written;
 /// Bytes that are written together.
 const BATCH: usize = 1 << 18;
 /// Bytes that wait for the disk, at most. More wait in the connection, and then the sender.
-const WAITING: usize = 1 << 20;
+const WAITING: usize = 1 << 19;
+/// Holes of a file that are named at its end, at most.
+const NAMED: usize = 1000;
 /// The longest time for which bytes wait for others of their batch.
 const GATHERING: std::time::Duration = std::time::Duration::from_millis(20);
 
@@ -26,6 +29,8 @@ const GATHERING: std::time::Duration = std::time::Duration::from_millis(20);
 pub struct FileState {
     repaired: AtomicU64,
     known: Mutex<Known>,
+    goes_on: bool,
+    holes: OnceLock<Vec<[u64; 2]>>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -51,6 +56,17 @@ impl FileState {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).agrees
     }
 
+    /// True if an earlier session had brought a part of it.
+    pub const fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Offset and length of each hole in a file that is taken with holes, the first 1000 of them;
+    /// `None` before its end, and of other files.
+    pub fn holes(&self) -> Option<&[[u64; 2]]> {
+        self.holes.get().map(Vec::as_slice)
+    }
+
     fn note(&self, incoming: &Incoming) {
         self.repaired.store(incoming.repaired(), Ordering::Relaxed);
         let known = Known { length: incoming.length(), agrees: incoming.agrees() };
@@ -63,27 +79,32 @@ impl FileState {
 pub struct FileTaker {
     file: Arc<File>,
     incoming: Incoming,
-    /// Bytes that wait for the disk, those behind one another together.
-    runs: Vec<(u64, Vec<u8>)>,
-    waiting: usize,
-    /// Datagrams among them, and bytes that were not here.
-    datagrams: u64,
-    new: u64,
+    /// Bytes that wait for the disk, and the memory of those before them.
+    waiting: Batch,
+    spare: Batch,
     /// When they go to the disk.
     due: Option<tokio::time::Instant>,
     job: Option<JoinHandle<io::Result<Done>>>,
-    /// Offsets and lengths of what is being written, for the map.
-    writing: Vec<(u64, u64)>,
-    keeper: Option<Keeper>,
+    keeper: Option<Box<Keeper>>,
     failed: Option<Arc<io::Error>>,
     written: Arc<Written>,
     state: Arc<FileState>,
+    holes: Holes,
+}
+
+/// Holes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holes {
+    /// They are asked for until there are none.
+    Repaired,
+    /// They stay. The length of the file, if the sender has said it.
+    Taken(Option<u64>),
 }
 
 /// Work that was done.
 #[derive(Debug)]
 enum Done {
-    Written { datagrams: u64, bytes: u64 },
+    Written(Batch),
     Compared(bool),
     Kept,
 }
@@ -95,17 +116,28 @@ impl FileTaker {
         Self {
             file: Arc::new(file),
             incoming: Incoming::default(),
-            runs: Vec::new(),
-            waiting: 0,
-            datagrams: 0,
-            new: 0,
+            waiting: Batch::default(),
+            spare: Batch::default(),
             due: None,
             job: None,
-            writing: Vec::new(),
             keeper: None,
             failed: None,
             written: Arc::default(),
             state: Arc::default(),
+            holes: Holes::Repaired,
+        }
+    }
+
+    /// Begins to write into an empty file what comes, each byte in its place.
+    #[must_use]
+    pub fn with_holes(file: File) -> Self {
+        Self { incoming: Incoming::with_holes(), holes: Holes::Taken(None), ..Self::start(file) }
+    }
+
+    /// Takes the length that the sender has said at its end. It counts for a file with holes.
+    pub const fn ends_at(&mut self, length: u64) {
+        if let Holes::Taken(_) = self.holes {
+            self.holes = Holes::Taken(Some(length));
         }
     }
 
@@ -121,7 +153,8 @@ impl FileTaker {
         let taker = Self::start(file);
         let incoming = Incoming::going_on(here, before);
         taker.written.add(0, saturating(incoming.here()));
-        Ok(Self { incoming, keeper: Some(keeper), ..taker })
+        let state = FileState { goes_on: incoming.here() > 0, ..FileState::default() };
+        Ok(Self { incoming, keeper: Some(Box::new(keeper)), state: Arc::new(state), ..taker })
     }
 
     /// The counts, which go on: datagrams taken, and bytes of the file that are written.
@@ -139,7 +172,7 @@ impl FileTaker {
     /// True if datagrams can be handed over now.
     #[must_use]
     pub const fn has_room(&self) -> bool {
-        self.waiting < WAITING
+        self.waiting.len() < WAITING
     }
 
     /// Takes a datagram; [`FileTaker::drive`] has it written.
@@ -148,15 +181,7 @@ impl FileTaker {
             self.written.add(1, 0);
             return;
         };
-        match self.runs.last_mut() {
-            Some((from, run)) if *from + saturating::<u64>(run.len()) == piece.offset => {
-                run.extend_from_slice(piece.bytes);
-            }
-            _ => self.runs.push((piece.offset, piece.bytes.to_vec())),
-        }
-        self.waiting += piece.bytes.len();
-        self.datagrams += 1;
-        self.new += piece.new;
+        self.waiting.push(piece.offset, piece.bytes, piece.new);
         self.due.get_or_insert_with(|| tokio::time::Instant::now() + GATHERING);
     }
 
@@ -176,7 +201,7 @@ impl FileTaker {
         self.state.note(&self.incoming);
         let to_compare = self.incoming.to_compare();
         let is_due = self.due.is_some_and(|due| due <= tokio::time::Instant::now());
-        if self.waiting >= BATCH || is_due || to_compare.is_some() {
+        if self.waiting.len() >= BATCH || is_due || to_compare.is_some() {
             self.begin(to_compare, false);
         }
     }
@@ -188,7 +213,7 @@ impl FileTaker {
             return;
         }
         let file = Arc::clone(&self.file);
-        let ends = ends && self.runs.is_empty();
+        let ends = ends && self.waiting.is_empty();
         if let Some(keeper) = &mut self.keeper
             && (keeper.is_due() || ends && keeper.is_behind())
         {
@@ -197,18 +222,11 @@ impl FileTaker {
             self.job = Some(tokio::task::spawn_blocking(move || map.keep(&file, &path).map(|()| Done::Kept)));
             return;
         }
-        if !self.runs.is_empty() {
-            let runs = std::mem::take(&mut self.runs);
-            let (datagrams, bytes) = (std::mem::take(&mut self.datagrams), std::mem::take(&mut self.new));
-            (self.waiting, self.due) = (0, None);
-            if self.keeper.is_some() {
-                let pieces = runs.iter().map(|(offset, run)| (*offset, saturating(run.len())));
-                self.writing = pieces.collect();
-            }
-            self.job = Some(tokio::task::spawn_blocking(move || {
-                runs.iter().try_for_each(|(offset, run)| positioned::write_at(&file, run, *offset))?;
-                Ok(Done::Written { datagrams, bytes })
-            }));
+        if !self.waiting.is_empty() {
+            let batch = std::mem::replace(&mut self.waiting, std::mem::take(&mut self.spare));
+            self.due = None;
+            self.job =
+                Some(tokio::task::spawn_blocking(move || batch.write(&file).map(|()| Done::Written(batch))));
         } else if let Some(end) = to_compare {
             self.job = Some(tokio::task::spawn_blocking(move || compare(&file, &end).map(Done::Compared)));
         }
@@ -227,11 +245,13 @@ impl FileTaker {
                 let done = job.await.map_err(io::Error::other).flatten();
                 self.job = None;
                 match done {
-                    Ok(Done::Written { datagrams, bytes }) => {
-                        self.written.add(datagrams, saturating(bytes));
+                    Ok(Done::Written(mut batch)) => {
+                        self.written.add(batch.datagrams, saturating(batch.new));
                         if let Some(keeper) = &mut self.keeper {
-                            self.writing.drain(..).for_each(|(offset, length)| keeper.wrote(offset, length));
+                            batch.runs().for_each(|(offset, length)| keeper.wrote(offset, length));
                         }
+                        batch.clear();
+                        self.spare = batch;
                     }
                     Ok(Done::Kept) => {}
                     Ok(Done::Compared(agrees)) => self.incoming.compared(now(), agrees),
@@ -257,9 +277,19 @@ impl FileTaker {
         loop {
             self.begin(None, true);
             if self.job.is_none() {
-                return self.failed.clone().map_or(Ok(()), Err);
+                break;
             }
             self.step(&now).await?;
+        }
+        if let Some(error) = &self.failed {
+            return Err(Arc::clone(error));
+        }
+        let Holes::Taken(length) = self.holes else { return Ok(()) };
+        let holes = self.incoming.holes(length).take(NAMED);
+        let _ = self.state.holes.set(holes.map(|hole| [hole.start, hole.end - hole.start]).collect());
+        match length {
+            Some(length) => self.file.set_len(length).map_err(Arc::new),
+            None => Ok(()),
         }
     }
 }

@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use identity::{Existing, Identity};
+pub(crate) use place::confirm;
 pub use place::on_disk;
 
 use crate::{Handle, UdpOut};
@@ -210,10 +211,7 @@ impl Output {
         match self {
             Self::Nowhere => Ok(None),
             Self::Appended { file, .. } | Self::Direct { file, .. } | Self::Part(Part { file, .. }) => {
-                if self.map().is_some() {
-                    // What comes as a stream begins anew.
-                    file.set_len(0)?;
-                }
+                self.begin_anew()?;
                 file.try_clone().map(|file| Some(Handle::File(file)))
             }
             Self::Udp(out) => Ok(Some(Handle::Udp(out.clone()))),
@@ -253,6 +251,19 @@ impl Output {
             Self::Part(Part { file, .. }) => file.try_clone().map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// Empties a file that goes on: what comes now has no place behind what is there.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn begin_anew(&self) -> io::Result<()> {
+        let (Self::Part(part), Some(map)) = (self, self.map()) else { return Ok(()) };
+        match fs::remove_file(map) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        part.file.set_len(0)
     }
 
     /// The place of the map that an unfinished file goes on by; `None` if it does not.

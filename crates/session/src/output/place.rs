@@ -76,7 +76,7 @@ pub(super) fn replace(file: &File, part: &Path, real: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn confirm(file: &File, path: &Path) -> io::Result<()> {
+pub(crate) fn confirm(file: &File, path: &Path) -> io::Result<()> {
     let shown = path.display();
     let real = fs::canonicalize(path).ok().filter(|real| is(file, real));
     let Some(real) = real else {

@@ -200,11 +200,15 @@ impl Intake {
         }
     }
 
-    /// Hands on what waits for a gap, and waits until all is written.
+    /// Hands on what waits for a gap, and waits until all is written. The sender may have said the
+    /// length of its file.
     ///
     /// # Errors
     /// The failure of a write.
-    pub(super) async fn write_rest(&mut self) -> Result<(), Arc<io::Error>> {
+    pub(super) async fn write_rest(&mut self, length: Option<u64>) -> Result<(), Arc<io::Error>> {
+        if let (Way::File(file), Some(length)) = (&mut self.way, length) {
+            file.ends_at(length);
+        }
         if let Way::Stream { inbox, writer } = &mut self.way {
             loop {
                 writer.room().await?;

@@ -28,6 +28,15 @@ pub(super) fn text(
     {
         page.labelled(name, "outcome", outcome, n);
     }
+    let name = "tfrc_recv_files_total";
+    page.metric(
+        name,
+        "counter",
+        "Sessions of files that have to be whole, by what came of the file: resumed is whole with a part of an earlier session.",
+    );
+    for (outcome, n) in [("whole", counts.whole), ("resumed", counts.resumed), ("failed", counts.torn)] {
+        page.labelled(name, "outcome", outcome, n);
+    }
     let name = "tfrc_recv_refused_packets_total";
     page.metric(name, "counter", "Packets of peers that were not let in, by reason.");
     page.labelled(name, "reason", "refused", endpoint.strangers.refused);
@@ -87,7 +96,7 @@ mod tests {
     /// type once and before its values, and counters end in `_total`.
     #[test]
     fn each_metric_is_described_before_its_values() {
-        let counts = Counts { open: 2, failed: 7, bytes: u64::MAX, ..Counts::default() };
+        let counts = Counts { open: 2, failed: 7, resumed: 3, bytes: u64::MAX, ..Counts::default() };
         let gauges =
             |rtt_s| Gauges { peer: "[::1]:4000".to_owned(), rate_bps: 2.5e6, rtt_s, loss_event_rate: 0.01 };
         let open = BTreeMap::from([(3, gauges(Some(0.04))), (8, gauges(None))]);
@@ -105,10 +114,12 @@ mod tests {
                 assert!(line.rsplit(' ').next().is_some_and(|n| n.parse::<f64>().is_ok()), "{line}");
             }
         }
-        assert_eq!(described.len(), 14);
+        assert_eq!(described.len(), 15);
         for line in [
             "tfrc_recv_open_connections 2",
             "tfrc_recv_connections_total{outcome=\"failed\"} 7",
+            "tfrc_recv_files_total{outcome=\"resumed\"} 3",
+            "tfrc_recv_files_total{outcome=\"failed\"} 0",
             "tfrc_recv_received_bytes_total 18446744073709551615",
             "tfrc_recv_start_time_seconds 1.500",
             "tfrc_recv_connection_rate_bytes_per_second{connection=\"8\",peer=\"[::1]:4000\"} 312500",

@@ -188,8 +188,12 @@ impl ServeOptions {
     /// The part of this end: a file whose holes are not meant is taken until it is whole.
     pub(super) const fn part(&self) -> Part {
         match &self.destination {
-            Destination::Files { .. } | Destination::One(OutputPlan::File(_)) if !self.lossy => {
-                Part::ReceivesFiles
+            Destination::Files { .. } | Destination::One(OutputPlan::File(_)) => {
+                if self.lossy {
+                    Part::ReceivesLossy
+                } else {
+                    Part::ReceivesFiles
+                }
             }
             _ => Part::Receives,
         }

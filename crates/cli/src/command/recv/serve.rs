@@ -24,9 +24,9 @@ use crate::Failure;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::reporter::ReporterConfig;
 use crate::session::{
-    self, ClosingWord, Connection, DatagramWriter, Ending, FileState, FileTaker, Inbox, Output, SAMPLE,
-    Sampler, Tally, Task, Trouble, UdpOutCounts, Written, as_f64, clash, complete, count, counted, is_proper,
-    not_whole, shown, why,
+    self, ClosingWord, Connection, DatagramWriter, Ending, FileState, FileTaker, FileWay, Inbox, Output,
+    SAMPLE, Sampler, Tally, Task, Trouble, UdpOutCounts, Written, as_f64, clash, complete, count, counted,
+    is_proper, not_whole, shown, why,
 };
 
 /// How long a receiver that ends the session waits for the sender to agree: four attempts on a
@@ -99,6 +99,8 @@ struct Serving<'a> {
     keeps_whole: bool,
     /// A file that the sender sends until it is whole.
     file: Option<Arc<FileState>>,
+    /// A file that is taken with its holes, each byte in its place.
+    holes: Option<Arc<FileState>>,
     /// The word of the sender's Close, once that has come.
     word: Option<ClosingWord>,
 }
@@ -160,8 +162,13 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     };
     let options = &receiver.options;
     let is_file = sink.output.is_file();
-    let file = if part.agrees_on_file(connection) { sink.output.part_file() } else { Ok(None) };
+    let file_way = part.file_way(connection);
+    let file = if file_way.is_some() { sink.output.part_file() } else { Ok(None) };
+    let holes_meant = options.lossy || file_way == Some(FileWay::WithHoles);
     let way = match (file, sink.output.map()) {
+        (Ok(Some(file)), _) if holes_meant => {
+            sink.output.begin_anew().map(|()| Way::File(FileTaker::with_holes(file)))
+        }
         (Ok(Some(file)), Some(map)) => {
             session::blocking(move || FileTaker::go_on(file, map)).await.map(Way::File)
         }
@@ -173,7 +180,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         stop = Some(StopTaking::Output(Arc::new(error)));
         stream(None, is_file, 0)
     });
-    let file = if let Way::File(file) = &way { Some(file.state()) } else { None };
+    let state = if let Way::File(file) = &way { Some(file.state()) } else { None };
+    let (file, holes) = if holes_meant { (None, state) } else { (state, None) };
     let written = way.written();
     let mut intake = Intake::new(connection, way, options.idle_timeout);
     let mut run = Serving {
@@ -193,8 +201,9 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         number,
         second: Second { begin: began, bytes: 0, rate_bps: 0.0 },
         clash,
-        keeps_whole: is_file && !options.lossy,
+        keeps_whole: is_file && !holes_meant,
         file,
+        holes,
         word: None,
     };
     if let Some(datagram) = first {
@@ -212,7 +221,8 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     if let StopTaking::Ended = stop {
         run.word = ClosingWord::of_peer(connection);
         let is_asked = connection.is_asked_to_close();
-        stop = write_rest(&mut intake, &sink.output, interrupt).await;
+        let length = if let Some(ClosingWord::File(length)) = run.word { Some(length) } else { None };
+        stop = write_rest(&mut intake, length, &sink.output, interrupt).await;
         // The deed comes before the word: the sender hears that all is written once it has its
         // place.
         if is_asked && run.has_all(&stop) {
@@ -225,7 +235,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let (tally, closed) = run.close(&mut intake, &stop).await;
     let ended = receiver.endpoint.now();
     let (tally, summary) = run.summarise_end(tally, closed.as_ref());
-    for record in run.sampler.receiver(connection, summary.lost_packets.unwrap_or(0)) {
+    for record in run.records(summary.lost_packets.unwrap_or(0)) {
         speaker.say(ended, &record);
     }
     speaker.say(ended, &run.sampler.event(ended, EventKind::Closed));
@@ -238,6 +248,7 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let mut ending = run.judge(&stop, closed.as_ref(), &summary, tally.trouble);
     let absence = run.absence();
     let config = run.config.clone();
+    let file = run.file.clone();
     // The pipe of a program is closed with its last handle.
     drop((run, intake));
     let held = match place {
@@ -258,6 +269,9 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
     let closed = closed.map(|closed| closed.by);
     let (ending, fate) = speak_of_end(receiver, &mut speaker, summary.clone(), ending, (brought, closed));
     receiver.totals.end(number, ending.outcome, &summary);
+    if let Some(file) = file {
+        receiver.totals.file_ended(ending.outcome == Outcome::Complete, file.goes_on());
+    }
     let fate = if let StopTaking::Output(_) = stop { OutputState::Broken } else { fate };
     (Served { ending, closed, brought, fate }, sink)
 }
@@ -306,7 +320,7 @@ impl Serving<'_> {
         let stats = self.connection.status().stats;
         let filled = self.progress.filled() + stats.queue_dropped_packets;
         let lost = self.losses.see(now, self.progress.given_up(), filled);
-        for record in self.sampler.receiver(self.connection, lost) {
+        for record in self.records(lost) {
             speaker.say(now, &record);
         }
         if !self.told_of_drops && stats.queue_dropped_packets > 0 {
@@ -330,6 +344,15 @@ impl Serving<'_> {
                 farewell: Farewell::None,
             }));
         }
+    }
+
+    /// The records since the last call; `lost` datagrams are lost.
+    fn records(&mut self, lost: u64) -> Vec<Record> {
+        let mut records = self.sampler.receiver(self.connection, lost);
+        if let Some(file) = &self.file {
+            self.sampler.note_repaired(&mut records, file.repaired_bytes());
+        }
+        records
     }
 
     /// Tells the receiver's totals how the connection is; `lost` datagrams are lost, `late` came
@@ -424,6 +447,7 @@ impl Serving<'_> {
             summary.missing_bytes = Some(length.saturating_sub(tally.bytes));
         }
         summary.repaired_bytes = self.file.as_ref().map(|file| file.repaired_bytes());
+        summary.holes = self.holes.as_ref().and_then(|file| file.holes()).map(<[_]>::to_vec);
         summary
     }
 
@@ -443,7 +467,7 @@ impl Serving<'_> {
     /// The length of a file whose holes are not meant, if the sender has said it.
     fn file_length(&self) -> Option<u64> {
         match (self.word, &self.file) {
-            (Some(ClosingWord::File(length)), _) if self.keeps_whole => Some(length),
+            (Some(ClosingWord::File(length)), _) if self.keeps_whole || self.holes.is_some() => Some(length),
             (_, Some(file)) => file.length(),
             _ => None,
         }
@@ -528,7 +552,9 @@ impl Serving<'_> {
             }
             (StopTaking::Ended, Some(_)) => {
                 let sent = format!("the sender closed after {}", counted(sent, "datagram"));
-                Ending::complete(sent).with(Some(fates(summary)))
+                let holes = self.holes.as_ref().and(summary.missing_bytes).filter(|missing| *missing > 0);
+                let holes = holes.map(|missing| format!("{} in holes", counted(missing, "byte")));
+                Ending::complete(sent).with(Some(fates(summary))).with(holes)
             }
         }
     }
@@ -574,9 +600,14 @@ impl Serving<'_> {
 }
 
 /// Writes what waits for a gap, and waits until all is written and on the disk.
-async fn write_rest(intake: &mut Intake, output: &Output, interrupt: &mut Interrupt) -> StopTaking {
+async fn write_rest(
+    intake: &mut Intake,
+    length: Option<u64>,
+    output: &Output,
+    interrupt: &mut Interrupt,
+) -> StopTaking {
     let writing = async {
-        intake.write_rest().await?;
+        intake.write_rest(length).await?;
         match output.to_sync().map_err(Arc::new)? {
             Some(file) => session::blocking(move || session::on_disk(&file)).await.map_err(Arc::new),
             None => Ok(()),

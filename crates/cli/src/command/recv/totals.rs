@@ -20,6 +20,9 @@ pub(super) struct Totals {
     lost: AtomicU64,
     late: AtomicU64,
     dropped: AtomicU64,
+    whole: AtomicU64,
+    resumed: AtomicU64,
+    torn: AtomicU64,
     /// The open connections by their numbers.
     open: Mutex<BTreeMap<u64, Open>>,
 }
@@ -40,6 +43,10 @@ pub(super) struct Counts {
     pub(super) lost: u64,
     pub(super) late: u64,
     pub(super) dropped: u64,
+    /// Files that came whole in one session, or with a part of an earlier one, and that did not.
+    pub(super) whole: u64,
+    pub(super) resumed: u64,
+    pub(super) torn: u64,
 }
 
 /// An open connection as it is now.
@@ -116,6 +123,17 @@ impl Totals {
         add(ended, 1);
     }
 
+    /// The session of a file that has to be whole has ended; the file `goes_on` with a part of an
+    /// earlier session.
+    pub(super) fn file_ended(&self, is_whole: bool, goes_on: bool) {
+        let ended = match (is_whole, goes_on) {
+            (true, false) => &self.whole,
+            (true, true) => &self.resumed,
+            (false, _) => &self.torn,
+        };
+        add(ended, 1);
+    }
+
     /// Adds what has come since the last call.
     fn count(&self, open: &mut Open, now: Fates) {
         for (total, counted, now) in [
@@ -147,6 +165,9 @@ impl Totals {
             lost: read(&self.lost),
             late: read(&self.late),
             dropped: read(&self.dropped),
+            whole: read(&self.whole),
+            resumed: read(&self.resumed),
+            torn: read(&self.torn),
         }
     }
 

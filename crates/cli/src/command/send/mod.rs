@@ -100,7 +100,11 @@ async fn send(
     let mut source = interrupt.or(prepare::source(args, udp_in)).await.ok_or_else(interrupted)??;
     let recordings = interrupt.or(prepare::recordings(args)).await.ok_or_else(interrupted)??;
     let is_file = source.file_bytes().is_some() && means_whole(args);
-    let part = if is_file { Part::SendsFile } else { Part::Sends };
+    let part = match source.file_bytes() {
+        Some(_) if is_file => Part::SendsFile,
+        Some(_) if args.lossy && args.deadline.is_none() && args.time.is_none() => Part::SendsLossy,
+        _ => Part::Sends,
+    };
     let options = prepare::options(args, part, cap, &privacy);
     let began = std::time::Instant::now();
     reporter.say(&Record::Start(start(args, &addresses, cap)));
@@ -156,7 +160,9 @@ async fn send(
         narrowed: 0,
         aborted: false,
         whole: source.file_bytes().filter(|_| is_file),
-        repair: if file.is_some() { Repair::Going } else { Repair::None },
+        sent: sent.clone(),
+        once: None,
+        repair: if file.as_ref().is_some_and(FileSource::repairs) { Repair::Going } else { Repair::None },
         file,
     };
     let named = args.to.is_some() && addresses.len() == 1;
@@ -179,12 +185,12 @@ async fn send(
     let event = transfer.sampler.event(ended, EventKind::Closed);
     transfer.reporter.say(&event);
     let refused = transfer.refused.as_ref().map(Refused::totals).unwrap_or_default();
-    let Transfer { narrowed, aborted, whole, repair, .. } = transfer;
+    let Transfer { narrowed, aborted, whole, once, repair, .. } = transfer;
     let mut status = connection.status();
     status.unsent_packets += refused.unsent;
     let mut summary = summarise(args, &transfer.sampler, &status, began, ended);
     if let Some(sent) = &sent {
-        note_file(&mut summary, sent);
+        note_file(&mut summary, sent, repair);
     }
     refused.note(&mut summary);
     let fell_behind = transfer.encoded.as_ref().and_then(|encoded| encoded.sum_up(&mut summary));
@@ -203,8 +209,9 @@ async fn send(
         // Nobody misses what was made up and waited when the time was up.
         summary.unsent_packets = Some(0);
     }
-    summary.file_bytes = whole;
-    summary.missing_bytes = whole.zip(tally).map(|(length, tally)| length.saturating_sub(tally.bytes));
+    summary.file_bytes = whole.or(once);
+    summary.missing_bytes =
+        summary.file_bytes.zip(tally).map(|(length, tally)| length.saturating_sub(tally.bytes));
     if repair == Repair::Done {
         // What was refused of the file has gone again.
         status.unsent_packets = 0;
@@ -359,11 +366,11 @@ fn judge(
     ending.with(told).with(unsent)
 }
 
-/// Counts the bytes of a file that goes whole, without what says where they belong.
-fn note_file(summary: &mut Summary, sent: &FileSent) {
+/// Counts the bytes of a file without what says where they belong.
+fn note_file(summary: &mut Summary, sent: &FileSent, repair: Repair) {
     let (once, again) = sent.counts();
     summary.sent_bytes = Some(once + again);
-    summary.repaired_bytes = Some(again);
+    summary.repaired_bytes = (repair != Repair::None).then_some(again);
 }
 
 /// The figures of the run up to now, without the receiver's.

@@ -10,8 +10,8 @@ use crate::args::SendArgs;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use crate::session::{
-    Callee, Connection, DatagramSource, Endpoint, FileSource, IpVersions, LogLimit, LogRate, Part, Privacy,
-    clash, connect, listen, resolve, shown,
+    Callee, Connection, DatagramSource, Endpoint, FileSource, FileWay, IpVersions, LogLimit, LogRate, Part,
+    Privacy, clash, connect, listen, resolve, shown,
 };
 
 /// The longest wait for a peer that is not wanted.
@@ -59,7 +59,7 @@ pub(super) struct Connecting<'a> {
     pub(super) privacy: &'a Privacy,
 }
 
-/// A receiver that takes the data, and the file if it takes it until it is whole.
+/// A receiver that takes the data, and the file if it knows the places of its bytes.
 pub(super) struct Connected {
     pub(super) endpoint: Endpoint,
     pub(super) connection: Connection,
@@ -105,10 +105,14 @@ impl Connecting<'_> {
     }
 }
 
-/// The file for a receiver that takes it until it is whole; another one gets the stream.
+/// The file for a receiver that knows the places of its bytes; another one gets the stream.
 fn file(part: Part, connection: &Connection, source: &DatagramSource) -> Result<Option<FileSource>, Failure> {
-    let whole = if part.agrees_on_file(connection) { source.whole() } else { Ok(None) };
-    whole.map_err(unreadable)
+    let Some(way) = part.file_way(connection) else { return Ok(None) };
+    let file = source.whole().map_err(unreadable)?;
+    Ok(match way {
+        FileWay::Repaired => file,
+        FileWay::WithHoles => file.map(FileSource::once),
+    })
 }
 
 fn unreadable(error: std::io::Error) -> Failure {

@@ -143,7 +143,8 @@ pub(super) fn size(args: &SendArgs) -> Option<u64> {
         None => None,
     };
     let all = file.into_iter().chain(args.bytes).min();
-    all.filter(|bytes| args.time.is_none() && *bytes > 0)
+    // How much a receiver that goes on has already is not known.
+    all.filter(|bytes| args.time.is_none() && !args.resume && *bytes > 0)
 }
 
 /// Opens the port of `--udp-in`. `to` are the addresses of the receiver.

@@ -16,8 +16,8 @@ use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    ClosingWord, Connection, DatagramSource, Encoded, FileNext, FileOutcome, FileSource, SAMPLE, Sampler,
-    Task, UdpInCounts, count,
+    ClosingWord, Connection, DatagramSource, Encoded, FileNext, FileOutcome, FileSent, FileSource, SAMPLE,
+    Sampler, Task, UdpInCounts, count,
 };
 
 /// Silence of an encoder that is reported.
@@ -83,8 +83,12 @@ pub(super) struct Transfer<'a> {
     pub(super) aborted: bool,
     /// Bytes of the file that has to arrive whole, if one is sent.
     pub(super) whole: Option<u64>,
-    /// That file, if the receiver takes it until it is whole.
+    /// Bytes of a file of which each was sent once, for a receiver that takes holes.
+    pub(super) once: Option<u64>,
+    /// The file, if the receiver knows the places of its bytes.
     pub(super) file: Option<FileSource>,
+    /// Its counts.
+    pub(super) sent: Option<Arc<FileSent>>,
     pub(super) repair: Repair,
 }
 
@@ -135,6 +139,10 @@ impl Transfer<'_> {
                     }
                     Pumped::Whole(bytes) => {
                         (self.whole, self.repair) = (Some(bytes), Repair::Done);
+                        StopSending::EndOfData
+                    }
+                    Pumped::Once(bytes) => {
+                        (self.whole, self.once) = (self.whole.map(|_| bytes), Some(bytes));
                         StopSending::EndOfData
                     }
                     Pumped::NotWhole(why) => StopSending::Failed(why.to_owned()),
@@ -265,13 +273,13 @@ impl Transfer<'_> {
     /// The word for the receiver about what it has got; `sent` datagrams were sent.
     fn closing_word(&self, stop: &StopSending, sent: u64) -> Option<ClosingWord> {
         let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
-        match (stop, self.whole) {
+        match (stop, self.whole.or(self.once)) {
             _ if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses => {
                 Some(ClosingWord::Unfinished)
             }
             (StopSending::EndOfData, _) if sent == 0 => Some(ClosingWord::Empty),
             (StopSending::EndOfData, Some(bytes)) => Some(ClosingWord::File(bytes)),
-            (StopSending::Interrupted, Some(_)) => Some(ClosingWord::Unfinished),
+            (StopSending::Interrupted, _) if self.whole.is_some() => Some(ClosingWord::Unfinished),
             _ => None,
         }
     }
@@ -313,7 +321,11 @@ impl Transfer<'_> {
     }
 
     fn sample(&mut self) {
-        for mut record in self.sampler.sender(self.connection) {
+        let mut records = self.sampler.sender(self.connection);
+        if let (Some(sent), true) = (&self.sent, self.repair != Repair::None) {
+            self.sampler.note_repaired(&mut records, sent.counts().1);
+        }
+        for mut record in records {
             if let (Record::Interval(interval), Some(encoded)) = (&mut record, &self.encoded) {
                 encoded.note(interval);
             }
@@ -337,6 +349,8 @@ enum Pumped {
     Unreadable(String),
     /// The receiver has all of a file of this many bytes.
     Whole(u64),
+    /// Each byte of a file of this many bytes was sent once.
+    Once(u64),
     /// The receiver does not get the file; a sentence.
     NotWhole(&'static str),
 }
@@ -436,6 +450,10 @@ async fn pump_file(
             }
             Ok(FileNext::Ended(outcome)) => {
                 return match outcome {
+                    FileOutcome::Once => {
+                        connection.flushed().await;
+                        Pumped::Once(source.length().unwrap_or(0))
+                    }
                     FileOutcome::Whole => Pumped::Whole(source.length().unwrap_or(0)),
                     FileOutcome::Differs => Pumped::NotWhole(
                         "not whole: the hash differs: the file changed while it was sent, or another one was begun",
