@@ -6,6 +6,7 @@
 //! [`Outgoing`] and [`Incoming`] are the two ends without I/O, [`FileSource`] and [`FileTaker`]
 //! those with files.
 
+mod exchange;
 mod map;
 mod positioned;
 mod ranges;
@@ -25,6 +26,7 @@ use self::sending::Outgoing;
 pub(crate) use self::source::whole_hash;
 pub(crate) use self::wire::HASH;
 
+pub use self::exchange::{FileCopy, FileError, pump_file, receive_file, send_file};
 pub use self::sending::FileOutcome;
 pub use self::source::{FileNext, FileSent, FileSource};
 pub use self::taker::{FileState, FileTaker};
