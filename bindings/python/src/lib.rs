@@ -6,6 +6,7 @@ mod advisor;
 mod config;
 mod custom;
 mod equation;
+mod exchange;
 mod failure;
 mod quantities;
 mod receiver;
@@ -29,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<advisor::Advisor>()?;
     module.add_class::<config::Config>()?;
     module.add_class::<equation::Equation>()?;
+    module.add_class::<exchange::FileCopy>()?;
     module.add_class::<quantities::RateChange>()?;
     module.add_class::<receiver::Receiver>()?;
     module.add_class::<receiver::Report>()?;

@@ -10,11 +10,12 @@ use std::time::Duration;
 use pyo3::exceptions::{PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use tfrc_session::{
-    Carrier, Cause, Common, Connection, DataFrom, Endpoint, Fingerprint, Listen, Options, Quic, Recordings,
-    SendError, connect_any, connect_waiting,
+    Carrier, Cause, Common, Connection, DataFrom, Endpoint, Fingerprint, Listen, Options, Part, Quic,
+    Recordings, SendError, connect_any, connect_waiting,
 };
 use tokio::runtime::{Builder, Runtime};
 
+use crate::exchange::{self, FileCopy};
 use crate::failure::SessionError;
 use crate::quantities::duration;
 
@@ -62,7 +63,8 @@ impl Drop for Port {
 /// `allow_keys`, or from everybody if there are none. Without a key they are over DCCP, and anybody
 /// on the path can read them.
 ///
-/// The ends that connect send the data, unless this one `sends`.
+/// The ends that connect send the data, unless this one `sends`. With `files` a session is for one
+/// file, which goes by [`Session::send_file`] and [`Session::recv_file`].
 #[pyclass(module = "tfrc", frozen)]
 #[derive(Debug)]
 pub(crate) struct Listener {
@@ -74,18 +76,20 @@ pub(crate) struct Listener {
 #[pymethods]
 impl Listener {
     #[new]
-    #[pyo3(signature = (address, *, key=None, allow_keys=Vec::new(), sends=false, connections=1))]
+    #[pyo3(signature = (address, *, key=None, allow_keys=Vec::new(), sends=false, files=false, connections=1))]
     fn new(
         py: Python<'_>,
         address: &str,
         key: Option<&Key>,
         allow_keys: Vec<String>,
         sends: bool,
+        files: bool,
         connections: usize,
     ) -> PyResult<Self> {
         let common = Common {
             accept: Listen::Many(connections),
             data_from: if sends { DataFrom::Listener } else { DataFrom::Caller },
+            greeting: greeting(files, sends),
             ..Common::default()
         };
         let options = Options { common, carrier: carrier(key, &allow_keys)? };
@@ -180,6 +184,19 @@ impl Session {
         }
     }
 
+    /// Sends a file until the peer has all of it, and ends the session. Both ends are made with
+    /// `files=True`; the peer may be `tfrc recv -o FILE` as well.
+    fn send_file(&self, py: Python<'_>, path: PathBuf) -> PyResult<FileCopy> {
+        exchange::send(py, &self.connection, &path)
+    }
+
+    /// Receives a file under this name, which is there once the hash of the whole agrees, and ends
+    /// the session. A file that is there is replaced only with `overwrite`.
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn recv_file(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<FileCopy> {
+        exchange::receive(py, &self.connection, &path, overwrite)
+    }
+
     /// The peer's address, `HOST:PORT`; `None` once the session is forgotten.
     #[getter]
     fn peer(&self) -> Option<String> {
@@ -215,15 +232,16 @@ impl Session {
 /// answers. With a `key` the session is private, and `peer_key` names the fingerprint of the key
 /// there. With `wait` attempts are repeated for that many seconds.
 ///
-/// This end sends the data, unless it `receives`.
+/// This end sends the data, unless it `receives`. With `files` the session is for one file.
 #[pyfunction]
-#[pyo3(signature = (address, *, key=None, peer_key=None, receives=false, wait=None))]
+#[pyo3(signature = (address, *, key=None, peer_key=None, receives=false, files=false, wait=None))]
 pub(crate) fn connect(
     py: Python<'_>,
     address: &str,
     key: Option<&Key>,
     peer_key: Option<String>,
     receives: bool,
+    files: bool,
     wait: Option<f64>,
 ) -> PyResult<Session> {
     if key.is_some() && peer_key.is_none() {
@@ -232,7 +250,7 @@ pub(crate) fn connect(
         ));
     }
     let data_from = if receives { DataFrom::Listener } else { DataFrom::Caller };
-    let common = Common { data_from, ..Common::default() };
+    let common = Common { data_from, greeting: greeting(files, !receives), ..Common::default() };
     let options = Options { common, carrier: carrier(key, peer_key.as_slice())? };
     let patience = wait.map(duration).transpose()?;
     let addresses = resolved(py, address)?;
@@ -244,6 +262,12 @@ pub(crate) fn connect(
     })?;
     let (endpoint, connection) = connected.map_err(|error| SessionError::new_err(error.to_string()))?;
     Ok(Session { connection: Arc::new(connection), _port: Arc::new(Port(endpoint)) })
+}
+
+/// The words about a file in the first packet.
+fn greeting(files: bool, sends: bool) -> String {
+    let part = if sends { Part::SendsFile } else { Part::ReceivesFiles };
+    if files { part.word().to_owned() } else { String::new() }
 }
 
 /// The carrier that follows from the keys.
@@ -283,7 +307,7 @@ fn runtime() -> PyResult<&'static Runtime> {
 }
 
 /// Waits without the GIL, and looks for Ctrl-C now and then.
-fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = T> + Send) -> PyResult<T> {
+pub(crate) fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = T> + Send) -> PyResult<T> {
     let runtime = runtime()?;
     let mut work = pin!(work);
     loop {

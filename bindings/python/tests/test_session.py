@@ -55,6 +55,51 @@ def test_the_end_that_listens_may_send(private):
         receiver.recv(timeout=0.05)
 
 
+@pytest.mark.parametrize("private", [False, True])
+def test_a_file_arrives_whole(private, tmp_path):
+    listens, calls = ends(private)
+    content = bytes(n * n % 251 for n in range(200_000))
+    (tmp_path / "in").write_bytes(content)
+    copies = []
+
+    def receive(listener):
+        copies.append(listener.accept(timeout=30).recv_file(tmp_path / "out"))
+
+    with tfrc.Listener("127.0.0.1:0", files=True, **listens) as listener:
+        receiver = threading.Thread(target=receive, args=(listener,))
+        receiver.start()
+        sent = tfrc.connect(listener.address, files=True, **calls).send_file(tmp_path / "in")
+        receiver.join(timeout=30)
+    assert (tmp_path / "out").read_bytes() == content
+    assert sent.bytes == 200_000 and repr(copies) == "[FileCopy(bytes=200000, repaired_bytes=0)]"
+
+
+def test_a_file_needs_two_ends_that_know_of_files(tmp_path):
+    (tmp_path / "in").write_bytes(b"x")
+    received = []
+    with tfrc.Listener("127.0.0.1:0") as listener:
+        receiver = threading.Thread(target=receive_all, args=(listener, received))
+        receiver.start()
+        session = tfrc.connect(listener.address, files=True)
+        with pytest.raises(tfrc.SessionError, match="does not take files"):
+            session.send_file(tmp_path / "in")
+        receiver.join(timeout=30)
+    assert received == []
+
+
+def test_files_go_between_python_and_the_program(program, tmp_path):
+    (tmp_path / "in").write_bytes(b"whole" * 10_000)
+    listener = tfrc.Listener("127.0.0.1:0", files=True)
+    sender = threading.Thread(
+        target=program, args=("send", listener.address, "-f", tmp_path / "in")
+    )
+    sender.start()
+    copy = listener.accept(timeout=30).recv_file(tmp_path / "out")
+    sender.join(timeout=30)
+    assert copy.bytes == 50_000
+    assert (tmp_path / "out").read_bytes() == b"whole" * 10_000
+
+
 def test_a_wrong_key_ends_the_wait_at_once():
     listens, calls = ends(private=True)
     listener = tfrc.Listener("127.0.0.1:0", **listens)

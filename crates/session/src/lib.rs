@@ -8,7 +8,7 @@
 //! Around it stand the ways of the data: a [`DatagramSource`] cuts a file, a pipe or a port's
 //! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it to an
 //! [`Output`]. A file that has to arrive whole goes from a [`FileSource`] to a [`FileTaker`] in their
-//! place. [`Part`], [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`.
+//! place; [`send_file`] and [`receive_file`] are all of it in one call. [`Part`], [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`.
 //! All other bytes on the network are of the two crates below.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is a host: it reads clocks")]
@@ -37,7 +37,10 @@ mod writer;
 pub use attempts::{AttemptError, ConnectError, connect_any, connect_waiting};
 pub use connection::Connection;
 pub use endpoint::Endpoint;
-pub use file::{FileNext, FileOutcome, FileSent, FileSource, FileState, FileTaker};
+pub use file::{
+    FileCopy, FileError, FileOutcome, FileSent, FileSource, FileState, FileTaker, pump_file, receive_file,
+    send_file,
+};
 pub use inbox::Inbox;
 #[cfg(feature = "quic")]
 pub use known_hosts::{KnownHost, KnownHosts, KnownHostsError, Remembered, settings_folder};

@@ -73,7 +73,7 @@ impl Trouble {
     }
 
     /// The word on the wire.
-    const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::DiskFull => "disk-full",
             Self::Holes => "holes",

@@ -13,7 +13,7 @@ use tfrc_session::{Key, Quic};
 const HERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
 /// Options of both ends, over each carrier: the one that listens first.
-fn pairs() -> Vec<[Options; 2]> {
+pub(crate) fn pairs() -> Vec<[Options; 2]> {
     let common = [Common { accept: Listen::One, ..Common::default() }, Common::default()];
     let with = |[listens, calls]: [Carrier; 2]| {
         let [there, here] = common.clone();
@@ -35,7 +35,7 @@ fn keys() -> [Carrier; 2] {
     [Carrier::Quic(listens), Carrier::Quic(calls)]
 }
 
-fn listen(options: &Options) -> Endpoint {
+pub(crate) fn listen(options: &Options) -> Endpoint {
     Endpoint::bind(HERE.into(), options).expect("a port")
 }
 

@@ -2,5 +2,6 @@
 
 mod attempts;
 mod carriers;
+mod exchange;
 #[cfg(feature = "quic")]
 mod known_hosts;

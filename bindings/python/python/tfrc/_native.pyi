@@ -337,6 +337,17 @@ class Key:
         """`SHA256:` and 43 letters, which the other end has to know."""
 
 @final
+class FileCopy:
+    """A file that has arrived: the hash of the whole agreed."""
+
+    @property
+    def bytes(self) -> int:
+        """The length of the file, bytes."""
+    @property
+    def repaired_bytes(self) -> int:
+        """Bytes that went after the first pass, in place of lost ones."""
+
+@final
 class Listener:
     """A UDP port that takes sessions: private ones with a key, over DCCP without."""
 
@@ -347,6 +358,7 @@ class Listener:
         key: Optional[Key] = None,
         allow_keys: Sequence[str] = ...,
         sends: bool = False,
+        files: bool = False,
         connections: int = 1,
     ) -> Listener: ...
     @property
@@ -369,6 +381,10 @@ class Session:
         """The next datagram in order of arrival; `None` once the peer sends no more."""
     def close(self, text: str = "") -> Optional[str]:
         """Ends the session, or agrees to its end. Returns the peer's text."""
+    def send_file(self, path: Union[str, PathLike[str]]) -> FileCopy:
+        """Sends a file until the peer has all of it, and ends the session."""
+    def recv_file(self, path: Union[str, PathLike[str]], *, overwrite: bool = False) -> FileCopy:
+        """Receives a file under this name, once its hash agrees, and ends the session."""
     @property
     def peer(self) -> Optional[str]:
         """The peer's address, `HOST:PORT`."""
@@ -391,6 +407,7 @@ def connect(
     key: Optional[Key] = None,
     peer_key: Optional[str] = None,
     receives: bool = False,
+    files: bool = False,
     wait: Optional[float] = None,
 ) -> Session:
     """Connects to the end that listens at `address`, `HOST:PORT`."""

@@ -22,9 +22,9 @@ pub(crate) use privacy::{Does, Privacy, only_dccp};
 pub(crate) use sampler::Sampler;
 pub(crate) use tally::{as_f64, complete};
 pub(crate) use tfrc_session::{
-    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, FileNext, FileOutcome,
-    FileSent, FileSource, FileState, FileTaker, FileWay, Inbox, Output, OutputPlan, Pace, Part, Tally,
-    Trouble, UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system, on_disk,
+    ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, FileOutcome, FileSent,
+    FileSource, FileState, FileTaker, FileWay, Inbox, Output, OutputPlan, Pace, Part, Tally, Trouble,
+    UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system, on_disk, pump_file,
 };
 
 use std::future::Future;
@@ -81,7 +81,7 @@ pub(crate) fn date_and_time() -> String {
 
 /// A time that has a date of four digits: the beginning of 1970 for any other.
 pub(crate) fn dated(time: SystemTime) -> SystemTime {
-    let end_of_9999 = UNIX_EPOCH + Duration::from_secs(253_402_300_800);
+    let end_of_9999 = UNIX_EPOCH + Duration::from_hours(24 * 2_932_897);
     if (UNIX_EPOCH..end_of_9999).contains(&time) { time } else { UNIX_EPOCH }
 }
 

@@ -7,6 +7,7 @@
 //! those with files.
 
 mod batch;
+mod exchange;
 mod map;
 mod positioned;
 mod ranges;
@@ -26,8 +27,10 @@ use self::sending::Outgoing;
 pub(crate) use self::source::whole_hash;
 pub(crate) use self::wire::HASH;
 
+pub use self::exchange::{FileCopy, FileError, pump_file, receive_file, send_file};
 pub use self::sending::FileOutcome;
-pub use self::source::{FileNext, FileSent, FileSource};
+pub(crate) use self::source::FileNext;
+pub use self::source::{FileSent, FileSource};
 pub use self::taker::{FileState, FileTaker};
 
 /// The round-trip time assumed until one is known (RFC 4340 §3.4).

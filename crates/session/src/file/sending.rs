@@ -2,6 +2,7 @@
 //! state machine without I/O.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
 
 use tfrc_units::{Duration, Instant, saturating};
@@ -32,6 +33,25 @@ pub enum FileOutcome {
     Shrunk(u64, u64),
     /// The receiver does not say what it lacks.
     Unanswered,
+}
+
+impl fmt::Display for FileOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("whole"),
+            Self::Once => f.write_str("all of it was sent once"),
+            Self::Differs => f.write_str(
+                "not whole: the hash differs: the file changed while it was sent, or another one was begun",
+            ),
+            Self::Insatiable => {
+                f.write_str("not whole: the receiver asks for the same bytes again and again")
+            }
+            Self::Shrunk(sent, length) => {
+                write!(f, "became shorter while it was sent: {sent} of {length} bytes were there")
+            }
+            Self::Unanswered => f.write_str("not whole: the receiver does not say what it lacks"),
+        }
+    }
 }
 
 /// The next thing to do for a sender.

@@ -15,7 +15,7 @@ use crate::Connection;
 
 /// The next thing to do for a session that sends a file.
 #[derive(Debug)]
-pub enum FileNext {
+pub(crate) enum FileNext {
     /// Send this datagram.
     Datagram(Vec<u8>),
     /// Send this datagram, and say so with [`FileSource::asked`] when it has left.
@@ -144,7 +144,7 @@ impl FileSource {
     ///
     /// # Errors
     /// The error of the file.
-    pub async fn next(&mut self, connection: &Connection) -> io::Result<FileNext> {
+    pub(crate) async fn next(&mut self, connection: &Connection) -> io::Result<FileNext> {
         if let Some(ticker) = &mut self.ticker {
             ticker.tick().await;
         }
@@ -182,12 +182,12 @@ impl FileSource {
     }
 
     /// The question has left this end.
-    pub fn asked(&mut self, connection: &Connection) {
+    pub(crate) fn asked(&mut self, connection: &Connection) {
         self.out.asked(connection.now());
     }
 
     /// Takes a datagram of the receiver.
-    pub fn hear(&mut self, connection: &Connection, datagram: &[u8]) {
+    pub(crate) fn hear(&mut self, connection: &Connection, datagram: &[u8]) {
         self.out.hear(connection.now(), datagram);
     }
 

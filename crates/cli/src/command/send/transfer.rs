@@ -16,8 +16,8 @@ use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys};
 use crate::reporter::Reporter;
 use crate::session::{
-    ClosingWord, Connection, DatagramSource, Encoded, FileNext, FileOutcome, FileSent, FileSource, SAMPLE,
-    Sampler, Task, UdpInCounts, count,
+    ClosingWord, Connection, DatagramSource, Encoded, FileOutcome, FileSent, FileSource, SAMPLE, Sampler,
+    Task, UdpInCounts, count, pump_file,
 };
 
 /// Silence of an encoder that is reported.
@@ -125,7 +125,7 @@ impl Transfer<'_> {
         // Words of a receiver that come faster than they are read say the same.
         let (answers, heard) = tokio::sync::mpsc::channel(16);
         let mut pump = match self.file.take() {
-            Some(file) => Task::start(pump_file(file, connection, heard)),
+            Some(file) => Task::start(moved_file(file, connection, heard)),
             None => Task::start(pump(source, connection, counts, Arc::clone(&waiting))),
         };
         let stop = loop {
@@ -145,7 +145,7 @@ impl Transfer<'_> {
                         (self.whole, self.once) = (self.whole.map(|_| bytes), Some(bytes));
                         StopSending::EndOfData
                     }
-                    Pumped::NotWhole(why) => StopSending::Failed(why.to_owned()),
+                    Pumped::NotWhole(why) => StopSending::Failed(why),
                     Pumped::Over => StopSending::Over,
                     Pumped::Unreadable(why) => StopSending::Failed(unreadable(self.args, &why)),
                 },
@@ -352,7 +352,7 @@ enum Pumped {
     /// Each byte of a file of this many bytes was sent once.
     Once(u64),
     /// The receiver does not get the file; a sentence.
-    NotWhole(&'static str),
+    NotWhole(String),
 }
 
 /// Since when the source has nothing, and that the user knows.
@@ -429,54 +429,22 @@ fn shrunk(sent: u64, length: u64) -> Pumped {
 }
 
 /// Moves a file into the connection until the receiver has all of it.
-async fn pump_file(
+async fn moved_file(
     mut source: FileSource,
     connection: Arc<Connection>,
     mut answers: tokio::sync::mpsc::Receiver<Vec<u8>>,
 ) -> Pumped {
-    loop {
-        while let Ok(answer) = answers.try_recv() {
-            source.hear(&connection, &answer);
-        }
-        let (datagram, asks) = match source.next(&connection).await {
-            Err(error) => return Pumped::Unreadable(error.to_string()),
-            Ok(FileNext::Datagram(datagram)) => (datagram, false),
-            Ok(FileNext::Question(datagram)) => (datagram, true),
-            Ok(FileNext::Wait(most)) => {
-                if let Ok(Some(answer)) = tokio::time::timeout(most, answers.recv()).await {
-                    source.hear(&connection, &answer);
-                }
-                continue;
-            }
-            Ok(FileNext::Ended(outcome)) => {
-                return match outcome {
-                    FileOutcome::Once => {
-                        connection.flushed().await;
-                        Pumped::Once(source.length().unwrap_or(0))
-                    }
-                    FileOutcome::Whole => Pumped::Whole(source.length().unwrap_or(0)),
-                    FileOutcome::Differs => Pumped::NotWhole(
-                        "not whole: the hash differs: the file changed while it was sent, or another one was begun",
-                    ),
-                    FileOutcome::Insatiable => {
-                        Pumped::NotWhole("not whole: the receiver asks for the same bytes again and again")
-                    }
-                    FileOutcome::Shrunk(sent, length) => shrunk(sent, length),
-                    FileOutcome::Unanswered => {
-                        Pumped::NotWhole("not whole: the receiver does not say what it lacks")
-                    }
-                };
-            }
-        };
-        match connection.send(datagram).await {
-            // One for which the path has become too narrow is asked for again.
-            Ok(()) | Err(SendError::TooLong { .. }) => {}
-            Err(_) => return Pumped::Over,
-        }
-        if asks {
+    let length = |source: &FileSource| source.length().unwrap_or(0);
+    match pump_file(&mut source, &connection, &mut answers).await {
+        Err(error) => Pumped::Unreadable(error.to_string()),
+        Ok(None) => Pumped::Over,
+        Ok(Some(FileOutcome::Once)) => {
             connection.flushed().await;
-            source.asked(&connection);
+            Pumped::Once(length(&source))
         }
+        Ok(Some(FileOutcome::Whole)) => Pumped::Whole(length(&source)),
+        Ok(Some(FileOutcome::Shrunk(sent, length))) => shrunk(sent, length),
+        Ok(Some(outcome)) => Pumped::NotWhole(outcome.to_string()),
     }
 }
 
