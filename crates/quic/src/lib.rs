@@ -17,6 +17,7 @@ mod endpoint;
 pub mod frame;
 mod handshakes;
 mod key;
+mod moves;
 mod settings;
 mod socket;
 mod state;
@@ -25,6 +26,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod unproved;
 
 pub use connect::{ConnectError, connect};
 pub use connection::Connection;

@@ -1,0 +1,173 @@
+//! Copies, translators and silence, in simulated time.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::*;
+
+/// A peer that answers at once, or not at all.
+#[derive(Debug, Clone, Default)]
+struct Counts(Rc<Cell<(u64, u64)>>, Rc<Cell<bool>>);
+
+impl Counts {
+    fn validates(&self) {
+        self.0.set((self.0.get().0 + 1, self.0.get().1));
+    }
+}
+
+impl Peer for Counts {
+    fn responses(&self) -> u64 {
+        self.0.get().0
+    }
+
+    fn acknowledgements(&self) -> u64 {
+        self.0.get().1
+    }
+
+    fn rtt(&self) -> Duration {
+        Duration::from_millis(40)
+    }
+
+    fn ask(&self) {
+        let (responses, acknowledgements) = self.0.get();
+        self.0.set((responses, acknowledgements + u64::from(self.1.get())));
+    }
+}
+
+const ID: Id = [7; CONNECTION_ID];
+const MS: Duration = Duration::from_millis(1);
+
+fn at(port: u16) -> SocketAddr {
+    ([192, 0, 2, 1], port).into()
+}
+
+/// A session of a client at port 1 that has begun.
+struct Trial {
+    book: Arc<Book<Counts>>,
+    peer: Counts,
+    now: Instant,
+    _watch: Watch<Counts>,
+}
+
+impl Trial {
+    fn new() -> Self {
+        let (book, peer) = (Arc::new(Book::default()), Counts::default());
+        let watch = book.watch(at(1));
+        let mut trial = Self { book, peer: peer.clone(), now: Instant::now(), _watch: watch };
+        assert_eq!(trial.packet(9), at(9), "the ID is not known yet");
+        assert_eq!(trial.packet(1), at(1));
+        trial._watch.begins(peer);
+        trial
+    }
+
+    /// The source of a packet from this port, as QUIC is told it.
+    fn packet(&mut self, port: u16) -> SocketAddr {
+        self.book.source(self.now, at(port), &[&[0x41][..], &ID, &[0; 20]].concat())
+    }
+}
+
+#[test]
+fn copies_that_are_sooner_than_the_packets_move_nothing() {
+    let mut trial = Trial::new();
+    trial.peer.1.set(true);
+    for n in 0..60_000_u16 {
+        assert_eq!(trial.packet(2 + n % 5), at(1), "the copy {n}");
+        trial.now += 3 * MS;
+        assert_eq!(trial.packet(1), at(1));
+        trial.now += 7 * MS;
+    }
+    let questions = trial.peer.0.get().1;
+    assert!((1..=600).contains(&questions), "at most one a second, not {questions}");
+}
+
+#[test]
+fn a_client_whose_address_changes_is_followed_once_it_has_answered() {
+    let mut trial = Trial::new();
+    for port in 2..50 {
+        let mut held = 0;
+        while trial.packet(port) != at(port) {
+            held += 1;
+            trial.now += 10 * MS;
+        }
+        assert_eq!(held, 10);
+        trial.peer.validates();
+        trial.now += 40 * MS;
+        for _ in 0..100 {
+            assert_eq!(trial.packet(port), at(port));
+            // A copy from the address before.
+            assert_eq!(trial.packet(port - 1), at(port));
+            trial.now += 8 * MS;
+        }
+    }
+}
+
+#[test]
+fn a_move_that_is_not_answered_ends_when_the_old_address_goes_on() {
+    let mut trial = Trial::new();
+    trial.peer.1.set(true);
+    let mut moves = 0;
+    // A sender that pauses for 150 ms, in which many copies of old packets come.
+    for _ in 0..1000 {
+        for _ in 0..15 {
+            moves += u32::from(trial.packet(2) == at(2));
+            trial.now += 10 * MS;
+        }
+        assert_eq!(trial.packet(1), at(1));
+        assert_eq!(trial.packet(2), at(1));
+    }
+    assert!((2..200).contains(&moves), "{moves} of 15,000 packets");
+}
+
+#[test]
+fn an_address_that_never_answers_is_left() {
+    let mut trial = Trial::new();
+    for _ in 0..15 {
+        trial.packet(2);
+        trial.now += 10 * MS;
+    }
+    assert_eq!(trial.packet(2), at(2));
+    trial.now += LEAST_ANSWER;
+    assert_eq!(trial.packet(2), at(1));
+}
+
+/// Packets with the old address as their source, which the peer has left: it does not answer there.
+#[test]
+fn an_old_address_that_only_seems_alive_holds_no_session() {
+    let mut trial = Trial::new();
+    let begin = trial.now;
+    while trial.packet(2) != at(2) {
+        assert_eq!(trial.packet(1), at(1));
+        trial.now += 10 * MS;
+    }
+    assert!(trial.now - begin >= CONTENDED + LEAST_ANSWER);
+    assert_eq!(trial.packet(1), at(2), "it was asked");
+    trial.peer.validates();
+    assert_eq!(trial.packet(1), at(2));
+    trial.now += MOST_ANSWER;
+    assert_eq!(trial.packet(2), at(2));
+}
+
+#[test]
+fn nothing_is_kept_of_sessions_that_are_over() {
+    let trial = Trial::new();
+    let book = Arc::clone(&trial.book);
+    let second = book.watch(at(1));
+    drop(trial);
+    assert_eq!(book.entries().flows.len(), 1);
+    drop(second);
+    let entries = book.entries();
+    assert_eq!((entries.flows.len(), entries.by_home.len(), entries.by_id.len()), (0, 0, 0));
+}
+
+#[test]
+fn a_client_has_few_connection_ids() {
+    let (book, now) = (Arc::new(Book::<Counts>::default()), Instant::now());
+    let _watch = book.watch(at(1));
+    for n in 0..100 {
+        book.source(now, at(1), &[n; 30]);
+    }
+    assert_eq!(book.entries().by_id.len(), IDS);
+    for short in [&[][..], &[0x41; 8], &[0xc1, 0, 0, 0, 1], &[0xc1, 0, 0, 0, 1, 8, 2]] {
+        assert_eq!(book.source(now, at(2), short), at(2));
+    }
+}
