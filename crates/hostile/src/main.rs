@@ -13,6 +13,7 @@
 )]
 
 mod access;
+mod addresses;
 mod crowd;
 mod engine;
 mod faults;
@@ -241,7 +242,7 @@ fn tables(bench: &Bench, [attacks, faults]: &[Vec<&Case>; 2], text: &mut String)
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 10] = [
+    let groups: [&'static [Case]; 11] = [
         &icmp::CASES,
         &mtu::CASES,
         &narrow::CASES,
@@ -252,6 +253,7 @@ fn attacks() -> Vec<&'static Case> {
         &files::CASES,
         &hurtful::CASES,
         &private::CASES,
+        &addresses::CASES,
     ];
     groups.into_iter().flatten().collect()
 }

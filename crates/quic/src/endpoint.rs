@@ -36,6 +36,10 @@ use crate::{Fingerprint, Key};
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Bytes of a connection ID.
 pub(crate) const CONNECTION_ID: usize = 8;
+/// The time for which clients prove their addresses after the packets of a handshake came from two.
+const CONTESTED: std::time::Duration = std::time::Duration::from_secs(10);
+/// The time for the last packet of such a handshake.
+const LAST_PACKET: std::time::Duration = std::time::Duration::from_millis(100);
 /// Refusals kept until they are taken.
 const REFUSALS: usize = 64;
 /// The longest wait for last packets to leave.
@@ -103,6 +107,8 @@ struct ServerState {
     refusals: VecDeque<Refusal>,
     counts: Counts,
     handshakes: Handshakes,
+    /// Clients prove their addresses until then.
+    prove_until: Option<tokio::time::Instant>,
     /// Connections of each source, where their number is bounded.
     of_address: BTreeMap<IpAddr, u32>,
     /// Connections, with the address of the peer and the time of the last question.
@@ -380,29 +386,42 @@ impl Server {
             incoming.refuse();
             return self.refused(busy);
         }
-        if state.handshakes.are_many() && !incoming.remote_address_validated() && incoming.may_retry() {
+        let now = tokio::time::Instant::now();
+        let is_proved = incoming.remote_address_validated();
+        let has_to_prove = state.handshakes.are_many() || state.prove_until.is_some_and(|until| now < until);
+        if has_to_prove && !is_proved && incoming.may_retry() {
             let _ = incoming.retry();
             return;
         }
-        let now = tokio::time::Instant::now();
         if !state.handshakes.make_room(source, now) {
             // It tries again.
             return incoming.ignore();
         }
         let unproved = &self.guard.unproved;
-        let bound = if incoming.remote_address_validated() {
+        let bound = if is_proved {
             unproved.proved(remote);
             None
         } else {
             Some(unproved.begin(remote))
         };
-        let watch = self.guard.moves.watch(remote);
+        let watch = self.guard.moves.watch(remote, &incoming.orig_dst_cid(), is_proved);
         let (server, attempt, until) = (Arc::clone(self), Attempt(Some(incoming)), now + HANDSHAKE);
         let task = tokio::spawn(async move {
             let _bound = bound;
-            let secure = tokio::time::timeout_at(until, server.secure(attempt)).await;
+            let contested = async {
+                let rival = watch.contested().await;
+                server.guard.unproved.contested(remote, rival);
+            };
+            let secure = tokio::select! {
+                secure = tokio::time::timeout_at(until, server.secure(attempt)) => Some(secure),
+                () = contested => None,
+            };
             server.state().handshakes.end(tokio::task::id());
-            let Ok(Some((quic, readings))) = secure else { return };
+            if secure.is_none() {
+                server.state().prove_until = Some(tokio::time::Instant::now() + CONTESTED);
+                tokio::time::sleep(LAST_PACKET).await;
+            }
+            let Some(Ok(Some((quic, readings)))) = secure else { return };
             server.guard.unproved.proved(remote);
             watch.begins(quic.weak_handle());
             let welcome = server.welcome(quic, readings, remote, watch);

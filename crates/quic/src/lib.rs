@@ -26,9 +26,10 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tls;
+pub mod trusted;
 mod unproved;
 
 pub use connect::{ConnectError, connect};
 pub use connection::Connection;
 pub use endpoint::{Endpoint, Refusal, RefusalReason};
-pub use key::{Fingerprint, FingerprintError, Key, KeyError, Loaded, make_folder};
+pub use key::{Fingerprint, FingerprintError, Key, KeyError, Loaded, make_folder, replace};

@@ -5,13 +5,18 @@
 //! packet from elsewhere is given to QUIC as if it came from the session's address, and the session
 //! moves in two cases: no packet comes from its address any more, or its address leaves a question
 //! unanswered. The move holds once the peer has answered at the new address (§8.2).
+//!
+//! The first packets of a handshake may be copies too. If they come from two addresses, and none is
+//! proved, the handshake ends, and clients prove their addresses for a while. The addresses have
+//! their turns: QUIC would take the packet of one for a repetition of the other's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use noq::{PathId, WeakConnectionHandle};
+use tokio::sync::Notify;
 
 use crate::endpoint::CONNECTION_ID;
 
@@ -32,11 +37,43 @@ const BARRED: Duration = Duration::from_millis(250);
 const MOST_BARRED: Duration = Duration::from_secs(8);
 /// Connection IDs of one address that are noted. A client of `tfrc` uses two or three.
 const IDS: usize = 8;
+/// First packets of clients without a handshake yet that are remembered.
+const FIRSTS: usize = 64;
 
 /// The addresses of an endpoint's sessions.
 pub(crate) type Moves = Book<WeakConnectionHandle>;
 
-type Id = [u8; CONNECTION_ID];
+/// A connection ID, at most 20 bytes (RFC 9000 §17.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Id {
+    length: usize,
+    bytes: [u8; 20],
+}
+
+/// Where a packet is in the life of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// A first packet that proves no address.
+    First,
+    Handshake,
+    Later,
+}
+
+/// The first packet of a client without a handshake yet: whose turn it is.
+#[derive(Debug)]
+struct First {
+    id: Id,
+    /// The address whose packet QUIC has had.
+    last: SocketAddr,
+    next: Option<SocketAddr>,
+}
+
+/// A handshake whose packets come from two addresses.
+#[derive(Debug, Default)]
+struct Contest {
+    rival: Mutex<Option<SocketAddr>>,
+    news: Notify,
+}
 
 /// A session's connection, as the decision needs it.
 pub(crate) trait Peer {
@@ -62,6 +99,7 @@ pub(crate) struct Book<P>(Mutex<Entries<P>>);
 pub(crate) struct Watch<P: Peer> {
     book: Arc<Book<P>>,
     number: u64,
+    contest: Arc<Contest>,
 }
 
 #[derive(Debug)]
@@ -70,6 +108,7 @@ struct Entries<P> {
     flows: BTreeMap<u64, Flow<P>>,
     by_home: BTreeMap<SocketAddr, u64>,
     by_id: BTreeMap<Id, u64>,
+    firsts: VecDeque<First>,
 }
 
 /// Everything from one address: one session, unless a client has several at one socket.
@@ -78,6 +117,9 @@ struct Flow<P> {
     /// The address that has answered.
     home: SocketAddr,
     watches: usize,
+    /// The client has proved that it has this address.
+    is_proved: bool,
+    contest: Arc<Contest>,
     peers: Vec<P>,
     /// Connection IDs that are noted.
     ids: usize,
@@ -119,25 +161,37 @@ impl<P: Peer> Default for Book<P> {
             flows: BTreeMap::new(),
             by_home: BTreeMap::new(),
             by_id: BTreeMap::new(),
+            firsts: VecDeque::new(),
         }))
     }
 }
 
 impl<P: Peer> Book<P> {
-    /// Watches the address of a session that begins.
-    pub(crate) fn watch(self: &Arc<Self>, home: SocketAddr) -> Watch<P> {
+    /// Watches the address of a session that begins with a packet for this connection ID.
+    pub(crate) fn watch(self: &Arc<Self>, home: SocketAddr, id: &[u8], is_proved: bool) -> Watch<P> {
         let mut entries = self.entries();
         let next = entries.next;
         let number = *entries.by_home.entry(home).or_insert(next);
         entries.next += u64::from(number == next);
-        entries.flows.entry(number).or_insert_with(|| Flow::new(home)).watches += 1;
-        Watch { book: Arc::clone(self), number }
+        let flow = entries.flows.entry(number).or_insert_with(|| Flow::new(home));
+        flow.watches += 1;
+        flow.is_proved |= is_proved;
+        let contest = Arc::clone(&flow.contest);
+        if let Some(id) = Id::new(id) {
+            entries.note(number, id);
+            let at = entries.firsts.iter().position(|first| first.id == id);
+            let rival = at.and_then(|at| entries.firsts.remove(at)).and_then(|first| first.next);
+            if let Some(rival) = rival.filter(|_| !is_proved) {
+                contest.begin(rival);
+            }
+        }
+        Watch { book: Arc::clone(self), number, contest }
     }
 
-    /// The source that QUIC is told of a datagram.
-    pub(crate) fn source(&self, now: Instant, from: SocketAddr, datagram: &[u8]) -> SocketAddr {
-        let Some(id) = connection_id(datagram) else { return from };
-        self.entries().source(now, from, id)
+    /// The source that QUIC is told of a datagram; `None` if it is not told of it.
+    pub(crate) fn source(&self, now: Instant, from: SocketAddr, datagram: &[u8]) -> Option<SocketAddr> {
+        let Some((id, stage)) = connection_id(datagram) else { return Some(from) };
+        self.entries().source(now, from, id, stage)
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries<P>> {
@@ -150,6 +204,18 @@ impl<P: Peer> Watch<P> {
     pub(crate) fn begins(&self, peer: P) {
         if let Some(flow) = self.book.entries().flows.get_mut(&self.number) {
             flow.peers.push(peer);
+        }
+    }
+
+    /// Waits until packets of the handshake come from another address, and returns that.
+    pub(crate) async fn contested(&self) -> SocketAddr {
+        loop {
+            let news = self.contest.news.notified();
+            let rival = *self.contest.rival.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(rival) = rival {
+                return rival;
+            }
+            news.await;
         }
     }
 }
@@ -172,24 +238,30 @@ impl<P: Peer> Drop for Watch<P> {
 }
 
 impl<P: Peer> Entries<P> {
-    fn source(&mut self, now: Instant, from: SocketAddr, id: Id) -> SocketAddr {
+    /// Notes an ID as that of a session, unless there are many.
+    fn note(&mut self, number: u64, id: Id) {
+        if let Some(flow) = self.flows.get_mut(&number).filter(|flow| flow.ids < IDS) {
+            flow.ids += 1;
+            self.by_id.insert(id, number);
+        }
+    }
+
+    fn source(&mut self, now: Instant, from: SocketAddr, id: Id, stage: Stage) -> Option<SocketAddr> {
         let number = match (self.by_id.get(&id), self.by_home.get(&from)) {
             (Some(number), _) => *number,
             // An ID is a session's if it came from the address of that session first, which is
             // during the handshake.
             (None, Some(number)) => {
                 let number = *number;
-                if let Some(flow) = self.flows.get_mut(&number).filter(|flow| flow.ids < IDS) {
-                    flow.ids += 1;
-                    self.by_id.insert(id, number);
-                }
+                self.note(number, id);
                 number
             }
-            (None, None) => return from,
+            (None, None) if stage == Stage::First => return self.turn(from, id).then_some(from),
+            (None, None) => return Some(from),
         };
-        let Some(flow) = self.flows.get_mut(&number) else { return from };
+        let Some(flow) = self.flows.get_mut(&number) else { return Some(from) };
         let before = flow.home;
-        let source = flow.source(now, from);
+        let source = flow.source(now, from, stage);
         if flow.home != before {
             let home = flow.home;
             if self.by_home.get(&before) == Some(&number) {
@@ -197,15 +269,38 @@ impl<P: Peer> Entries<P> {
             }
             self.by_home.entry(home).or_insert(number);
         }
-        source
+        Some(source)
+    }
+
+    /// True if it is the turn of this address among those from which a first packet comes.
+    fn turn(&mut self, from: SocketAddr, id: Id) -> bool {
+        let Some(first) = self.firsts.iter_mut().find(|first| first.id == id) else {
+            if self.firsts.len() >= FIRSTS {
+                self.firsts.pop_front();
+            }
+            self.firsts.push_back(First { id, last: from, next: None });
+            return true;
+        };
+        match first.next {
+            None if first.last == from => return true,
+            None => first.next = Some(from),
+            Some(next) if next == from => {
+                (first.last, first.next) = (from, None);
+                return true;
+            }
+            Some(_) => {}
+        }
+        false
     }
 }
 
 impl<P: Peer> Flow<P> {
-    const fn new(home: SocketAddr) -> Self {
+    fn new(home: SocketAddr) -> Self {
         Self {
             home,
             watches: 0,
+            is_proved: false,
+            contest: Arc::default(),
             peers: Vec::new(),
             ids: 0,
             trial: None,
@@ -215,7 +310,13 @@ impl<P: Peer> Flow<P> {
         }
     }
 
-    fn source(&mut self, now: Instant, from: SocketAddr) -> SocketAddr {
+    fn source(&mut self, now: Instant, from: SocketAddr, stage: Stage) -> SocketAddr {
+        if self.peers.is_empty() {
+            if from != self.home && stage != Stage::Later && !self.is_proved {
+                self.contest.begin(from);
+            }
+            return self.home;
+        }
         if let Some(trial) = self.trial {
             if self.responses() > trial.responses {
                 (self.home, self.trial, self.elsewhere) = (trial.to, None, None);
@@ -232,7 +333,6 @@ impl<P: Peer> Flow<P> {
                 (elsewhere.alone_since, elsewhere.alone) = (None, 0);
             }
         } else if from != self.home
-            && !self.peers.is_empty()
             && let Some(was_asked) = self.may_move(now)
         {
             let (responses, until) = (self.responses(), now + self.patience());
@@ -302,13 +402,33 @@ impl Peer for WeakConnectionHandle {
     }
 }
 
-/// The ID of the connection that a datagram's first packet is for (RFC 9000 §17.2, §17.3.1).
-fn connection_id(datagram: &[u8]) -> Option<Id> {
-    let is_long = datagram.first()? & 0x80 != 0;
-    if is_long && usize::from(*datagram.get(5)?) != CONNECTION_ID {
-        return None;
+impl Contest {
+    fn begin(&self, rival: SocketAddr) {
+        self.rival.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(rival);
+        self.news.notify_waiters();
     }
-    datagram.get(if is_long { 6 } else { 1 }..)?.first_chunk().copied()
+}
+
+impl Id {
+    fn new(id: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 20];
+        bytes.get_mut(..id.len())?.copy_from_slice(id);
+        Some(Self { length: id.len(), bytes })
+    }
+}
+
+/// The ID of the connection that a datagram's first packet is for (RFC 9000 §17.2, §17.3.1).
+fn connection_id(datagram: &[u8]) -> Option<(Id, Stage)> {
+    let first = *datagram.first()?;
+    if first & 0x80 == 0 {
+        return Some((Id::new(datagram.get(1..)?.get(..CONNECTION_ID)?)?, Stage::Later));
+    }
+    let length = usize::from(*datagram.get(5)?);
+    let id = Id::new(datagram.get(6..)?.get(..length)?)?;
+    let own = usize::from(*datagram.get(6 + length)?);
+    // An Initial packet of version 1 without a token (§17.2.2).
+    let is_first = first & 0x30 == 0 && datagram.get(7 + length + own)? == &0;
+    Some((id, if is_first { Stage::First } else { Stage::Handshake }))
 }
 
 #[cfg(test)]

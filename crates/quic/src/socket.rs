@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 use crate::moves::Moves;
-use crate::unproved::Unproved;
+use crate::unproved::{Unproved, Verdict};
 
 /// Attempts to send a datagram, as many as those of a socket of `tfrc-net`: the system gives a
 /// report that came before in place of sending.
@@ -108,6 +108,13 @@ impl Watched {
 }
 
 impl Inner {
+    /// Sends a copy of a packet to another address; without room none.
+    fn copy(&self, transmit: &Transmit<'_>, to: SocketAddr) {
+        let Transmit { ecn, contents, segment_size, src_ip, .. } = *transmit;
+        let copy = Transmit { destination: to, ecn, contents, segment_size, src_ip };
+        let _ = self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), &copy));
+    }
+
     /// Counts an error if it is a report that nobody is there. The system has forgotten it with
     /// that.
     fn note(&self, error: &io::Error) {
@@ -125,10 +132,11 @@ impl Guard {
     fn came(&self, bytes: &[u8], meta: &mut RecvMeta) {
         self.unproved.come(meta.addr, saturating(meta.len));
         let bytes = bytes.get(..meta.len).unwrap_or_default();
-        let source = self.moves.source(Instant::now(), meta.addr, bytes);
-        if source != meta.addr {
+        match self.moves.source(Instant::now(), meta.addr, bytes) {
             // The mark of another path says nothing of the session's.
-            (meta.addr, meta.ecn) = (source, None);
+            Some(source) if source != meta.addr => (meta.addr, meta.ecn) = (source, None),
+            Some(_) => {}
+            None => meta.len = 0,
         }
     }
 }
@@ -185,9 +193,12 @@ impl UdpSender for Sending {
         let length = transmit.contents.len();
         if let Some(guard) = &self.socket.guard
             && self.room.is_none()
-            && !guard.unproved.may_go(transmit.destination, saturating(length))
         {
-            return Poll::Ready(Ok(()));
+            match guard.unproved.goes(transmit.destination, saturating(length)) {
+                Verdict::Goes => {}
+                Verdict::GoesAlso(to) => self.socket.copy(transmit, to),
+                Verdict::Stays => return Poll::Ready(Ok(())),
+            }
         }
         while attempts < ATTEMPTS {
             if let Some(room) = &mut self.room {

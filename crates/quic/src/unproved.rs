@@ -36,6 +36,19 @@ struct Bytes {
     handshakes: usize,
     come: u64,
     gone: u64,
+    /// Another address from which packets of the handshake have come.
+    rival: Option<SocketAddr>,
+}
+
+/// The decision about a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It goes.
+    Goes,
+    /// It goes, and a copy to this address.
+    GoesAlso(SocketAddr),
+    /// It would be too much.
+    Stays,
 }
 
 impl Unproved {
@@ -60,13 +73,24 @@ impl Unproved {
         }
     }
 
-    /// Counts bytes that are to go. Returns false if they may not.
-    pub(crate) fn may_go(&self, to: SocketAddr, length: u64) -> bool {
+    /// Counts bytes that are to go.
+    pub(crate) fn goes(&self, to: SocketAddr, length: u64) -> Verdict {
         let mut all = self.all();
-        let Some(bytes) = all.bounded.get_mut(&to) else { return true };
-        let may_go = bytes.gone + length <= bytes.come * TIMES;
-        bytes.gone += if may_go { length } else { 0 };
-        may_go
+        let Some(bytes) = all.bounded.get_mut(&to) else { return Verdict::Goes };
+        if bytes.gone + length > bytes.come * TIMES {
+            return Verdict::Stays;
+        }
+        bytes.gone += length;
+        bytes.rival.map_or(Verdict::Goes, Verdict::GoesAlso)
+    }
+
+    /// Has the last packet of a handshake go to a second address too, from which a first packet of
+    /// it has come: one of them is the client's.
+    pub(crate) fn contested(&self, address: SocketAddr, rival: SocketAddr) {
+        if let Some(bytes) = self.all().bounded.get_mut(&address) {
+            // A packet is not longer than what the rival sent.
+            bytes.rival = Some(rival);
+        }
     }
 
     fn all(&self) -> MutexGuard<'_, Addresses> {
@@ -79,6 +103,7 @@ impl Drop for Bound {
         let mut all = self.all.all();
         if let Some(bytes) = all.bounded.get_mut(&self.address) {
             bytes.handshakes = bytes.handshakes.saturating_sub(1);
+            bytes.rival = None;
             all.ended.push_back(self.address);
         }
         while all.ended.len() > ENDED {
@@ -102,19 +127,31 @@ mod tests {
     #[test]
     fn three_times_what_has_come_and_not_a_byte_more() {
         let all = Arc::new(Unproved::default());
-        assert!(all.may_go(at(1), 10_000), "nothing is known of it");
+        let goes = |length| all.goes(at(1), length) == Verdict::Goes;
+        assert!(goes(10_000), "nothing is known of it");
         let bound = all.begin(at(1));
-        assert!(all.may_go(at(1), 1200) && all.may_go(at(1), 1200) && all.may_go(at(1), 1199));
-        assert!(!all.may_go(at(1), 2));
-        assert!(all.may_go(at(1), 1) && !all.may_go(at(1), 1));
+        assert!(goes(1200) && goes(1200) && goes(1199));
+        assert!(!goes(2));
+        assert!(goes(1) && !goes(1));
         all.come(at(1), 100);
-        assert!(!all.may_go(at(1), 301) && all.may_go(at(1), 300));
+        assert!(!goes(301) && goes(300));
         drop(bound);
-        assert!(!all.may_go(at(1), 1), "the last packet may be repeated");
+        assert!(!goes(1), "the last packet may be repeated");
         let _second = all.begin(at(1));
-        assert!(all.may_go(at(1), 3600) && !all.may_go(at(1), 1));
+        assert!(goes(3600) && !goes(1));
         all.proved(at(1));
-        assert!(all.may_go(at(1), 10_000));
+        assert!(goes(10_000));
+    }
+
+    #[test]
+    fn two_addresses_hear_the_end_of_a_contested_handshake_and_no_more() {
+        let all = Arc::new(Unproved::default());
+        let bound = all.begin(at(1));
+        all.contested(at(1), at(2));
+        assert_eq!(all.goes(at(1), 1200), Verdict::GoesAlso(at(2)));
+        assert_eq!(all.goes(at(1), 2401), Verdict::Stays);
+        drop(bound);
+        assert_eq!(all.goes(at(1), 100), Verdict::Goes);
     }
 
     #[test]

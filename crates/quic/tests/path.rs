@@ -159,6 +159,22 @@ async fn a_session_outlives_its_address() {
     assert!(sent >= 500, "{sent}");
 }
 
+/// An observer whose copies come sooner from the first packet on: the client has to prove its address.
+#[tokio::test]
+async fn copies_from_elsewhere_do_not_end_a_handshake() {
+    let there = key();
+    let listening = listen(&receiver(1), &there, &[]);
+    let relay = Relay::new(listening.local_addr());
+    relay.state.copies.store(true, Ordering::Relaxed);
+    let connected = connect(relay.entrance, &sender(), &key(), there.fingerprint()).await;
+    let (calling, sender) = connected.expect("a connection");
+    let receiver = listening.accept().await.expect("open");
+    let ends = Ends { relay, sender, receiver, _endpoints: [calling, listening] };
+    exchange(&ends, 1000).await;
+    let sent = end(&ends).await;
+    assert_eq!(ends.receiver.status().stats.received_data_packets, sent);
+}
+
 /// An observer whose copies of all packets come from another address, sooner than the packets: the
 /// session stays where it is, and loses nothing.
 #[tokio::test]

@@ -34,7 +34,7 @@ impl Peer for Counts {
     }
 }
 
-const ID: Id = [7; CONNECTION_ID];
+const ID: [u8; CONNECTION_ID] = [7; CONNECTION_ID];
 const MS: Duration = Duration::from_millis(1);
 
 fn at(port: u16) -> SocketAddr {
@@ -52,7 +52,7 @@ struct Trial {
 impl Trial {
     fn new() -> Self {
         let (book, peer) = (Arc::new(Book::default()), Counts::default());
-        let watch = book.watch(at(1));
+        let watch = book.watch(at(1), &[3; 20], false);
         let mut trial = Self { book, peer: peer.clone(), now: Instant::now(), _watch: watch };
         assert_eq!(trial.packet(9), at(9), "the ID is not known yet");
         assert_eq!(trial.packet(1), at(1));
@@ -62,7 +62,7 @@ impl Trial {
 
     /// The source of a packet from this port, as QUIC is told it.
     fn packet(&mut self, port: u16) -> SocketAddr {
-        self.book.source(self.now, at(port), &[&[0x41][..], &ID, &[0; 20]].concat())
+        self.book.source(self.now, at(port), &[&[0x41][..], &ID, &[0; 20]].concat()).expect("told")
     }
 }
 
@@ -151,7 +151,7 @@ fn an_old_address_that_only_seems_alive_holds_no_session() {
 fn nothing_is_kept_of_sessions_that_are_over() {
     let trial = Trial::new();
     let book = Arc::clone(&trial.book);
-    let second = book.watch(at(1));
+    let second = book.watch(at(1), &[3; 20], false);
     drop(trial);
     assert_eq!(book.entries().flows.len(), 1);
     drop(second);
@@ -162,12 +162,50 @@ fn nothing_is_kept_of_sessions_that_are_over() {
 #[test]
 fn a_client_has_few_connection_ids() {
     let (book, now) = (Arc::new(Book::<Counts>::default()), Instant::now());
-    let _watch = book.watch(at(1));
+    let _watch = book.watch(at(1), &[3; 20], false);
     for n in 0..100 {
         book.source(now, at(1), &[n; 30]);
     }
     assert_eq!(book.entries().by_id.len(), IDS);
-    for short in [&[][..], &[0x41; 8], &[0xc1, 0, 0, 0, 1], &[0xc1, 0, 0, 0, 1, 8, 2]] {
-        assert_eq!(book.source(now, at(2), short), at(2));
+    let long = [&[0xc1, 0, 0, 0, 1, 21][..], &[3; 30]].concat();
+    for odd in [&[][..], &[0x41; 8], &[0xc1, 0, 0, 0, 1], &[0xc1, 0, 0, 0, 1, 8, 2], &long] {
+        assert_eq!(book.source(now, at(2), odd), Some(at(2)));
     }
+}
+
+/// An Initial packet without a token.
+fn first() -> Vec<u8> {
+    [&[0xc1, 0, 0, 0, 1, 20][..], &[3; 20], &[0, 0], &[9; 1000]].concat()
+}
+
+/// A first packet for the connection ID of a handshake that another address has begun.
+#[tokio::test]
+async fn a_handshake_from_two_addresses_is_contested_unless_one_is_proved() {
+    for is_proved in [false, true] {
+        let (book, now) = (Arc::new(Book::<Counts>::default()), Instant::now());
+        let watch = book.watch(at(1), &[3; 20], is_proved);
+        assert_eq!(book.source(now, at(1), &first()), Some(at(1)));
+        assert_eq!(book.source(now, at(2), &first()), Some(at(1)));
+        let contested = tokio::time::timeout(MS, watch.contested()).await.ok();
+        assert_eq!(contested, (!is_proved).then_some(at(2)));
+    }
+}
+
+/// First packets that come from several addresses before a handshake has begun.
+#[tokio::test]
+async fn addresses_have_their_turns() {
+    let (book, now) = (Arc::new(Book::<Counts>::default()), Instant::now());
+    let told = |port| book.source(now, at(port), &first()).is_some();
+    assert!(told(1) && told(1), "the only one");
+    assert!(!told(2), "QUIC has that of another address");
+    assert!(!told(1) && !told(3) && told(2), "it is the turn of 2");
+    assert!(!told(1) && !told(2) && told(1));
+    assert!(!told(2));
+    let watch = book.watch(at(1), &[3; 20], false);
+    assert_eq!(watch.contested().await, at(2));
+    for n in 0..1000_u16 {
+        let other = [&[0xc1, 0, 0, 0, 1, 2][..], &n.to_be_bytes(), &[0, 0, 9]].concat();
+        assert!(book.source(now, at(5), &other).is_some());
+    }
+    assert_eq!(book.entries().firsts.len(), FIRSTS);
 }
