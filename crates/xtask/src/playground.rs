@@ -1,7 +1,6 @@
 //! The playground of `docs/playground`: its module, which is committed and checked by a hash of its
 //! sources, and its pages in a browser.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,7 +8,7 @@ use tfrc_fingerprint::{Code, locked, sources};
 
 use crate::files::OF_FEATURES;
 use crate::python::{built, run as command};
-use crate::{Outcome, build_command, cargo, root};
+use crate::{Outcome, build_command, cargo, paths, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The crate of the module, outside of the workspace.

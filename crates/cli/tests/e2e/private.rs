@@ -144,12 +144,12 @@ fn keys_are_shown_renewed_and_forgotten() {
     let run = |args: &[&str]| Program::start(at(&place, "sender", args)).end();
     let word = |text: &str| text.split(' ').next().expect("a word").to_owned();
     let first = run(&["key", "show"]);
-    let key = word(&first.text());
+    let key = word(first.text());
     assert!(first.text().ends_with("sender/tfrc/key\n") && key.starts_with("SHA256:"), "{}", first.text());
     assert_eq!(run(&["key", "show"]).text(), first.text());
     let renewed = run(&["key", "new"]).text().to_owned();
     assert!(renewed.contains(&format!("{key} is over")) && word(&renewed) != key, "{renewed}");
-    assert_eq!(word(&run(&["key", "show"]).text()), word(&renewed));
+    assert_eq!(word(run(&["key", "show"]).text()), word(&renewed));
     refused(&run(&["key", "forget", "there.example"]), &["there.example:6511 is in no line of"]);
     place.write("sender/tfrc/known_hosts", format!("# mine\nthere.example:6511 {key}\n").as_bytes());
     let forgotten = run(&["key", "forget", "There.example"]);

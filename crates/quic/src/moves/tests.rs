@@ -1,27 +1,39 @@
 //! Copies, translators and silence, in simulated time.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use super::*;
 
 /// A peer that answers at once, or not at all.
 #[derive(Debug, Clone, Default)]
-struct Counts(Rc<Cell<(u64, u64)>>, Rc<Cell<bool>>);
+struct Counts(Arc<Mutex<Answers>>);
+
+#[derive(Debug, Default)]
+struct Answers {
+    responses: u64,
+    acknowledgements: u64,
+    answers: bool,
+}
 
 impl Counts {
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        self.0.lock().expect("whole")
+    }
+
     fn validates(&self) {
-        self.0.set((self.0.get().0 + 1, self.0.get().1));
+        self.lock().responses += 1;
+    }
+
+    fn answers(&self) {
+        self.lock().answers = true;
     }
 }
 
 impl Peer for Counts {
     fn responses(&self) -> u64 {
-        self.0.get().0
+        self.lock().responses
     }
 
     fn acknowledgements(&self) -> u64 {
-        self.0.get().1
+        self.lock().acknowledgements
     }
 
     fn rtt(&self) -> Duration {
@@ -29,8 +41,8 @@ impl Peer for Counts {
     }
 
     fn ask(&self) {
-        let (responses, acknowledgements) = self.0.get();
-        self.0.set((responses, acknowledgements + u64::from(self.1.get())));
+        let mut all = self.lock();
+        all.acknowledgements += u64::from(all.answers);
     }
 }
 
@@ -46,17 +58,17 @@ struct Trial {
     book: Arc<Book<Counts>>,
     peer: Counts,
     now: Instant,
-    _watch: Watch<Counts>,
+    watch: Watch<Counts>,
 }
 
 impl Trial {
     fn new() -> Self {
         let (book, peer) = (Arc::new(Book::default()), Counts::default());
         let watch = book.watch(at(1), &[3; 20], false);
-        let mut trial = Self { book, peer: peer.clone(), now: Instant::now(), _watch: watch };
+        let mut trial = Self { book, peer: peer.clone(), now: Instant::now(), watch };
         assert_eq!(trial.packet(9), at(9), "the ID is not known yet");
         assert_eq!(trial.packet(1), at(1));
-        trial._watch.begins(peer);
+        trial.watch.begins(peer);
         trial
     }
 
@@ -69,14 +81,14 @@ impl Trial {
 #[test]
 fn copies_that_are_sooner_than_the_packets_move_nothing() {
     let mut trial = Trial::new();
-    trial.peer.1.set(true);
+    trial.peer.answers();
     for n in 0..60_000_u16 {
         assert_eq!(trial.packet(2 + n % 5), at(1), "the copy {n}");
         trial.now += 3 * MS;
         assert_eq!(trial.packet(1), at(1));
         trial.now += 7 * MS;
     }
-    let questions = trial.peer.0.get().1;
+    let questions = trial.peer.acknowledgements();
     assert!((1..=600).contains(&questions), "at most one a second, not {questions}");
 }
 
@@ -104,7 +116,7 @@ fn a_client_whose_address_changes_is_followed_once_it_has_answered() {
 #[test]
 fn a_move_that_is_not_answered_ends_when_the_old_address_goes_on() {
     let mut trial = Trial::new();
-    trial.peer.1.set(true);
+    trial.peer.answers();
     let mut moves = 0;
     // A sender that pauses for 150 ms, in which many copies of old packets come.
     for _ in 0..1000 {
