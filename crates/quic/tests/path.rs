@@ -159,7 +159,8 @@ async fn a_session_outlives_its_address() {
     assert!(sent >= 500, "{sent}");
 }
 
-/// An observer whose copies come sooner from the first packet on: the client has to prove its address.
+/// An observer whose copies come sooner from the first packet on: the client has to prove its
+/// address.
 #[tokio::test]
 async fn copies_from_elsewhere_do_not_end_a_handshake() {
     let there = key();

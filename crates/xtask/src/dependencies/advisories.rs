@@ -38,7 +38,7 @@ struct Snapshot {
     ceiling: usize,
 }
 
-/// What a renewal asks a database, and the snapshot after it.
+/// The question of a renewal to a database, and the snapshot after it.
 #[derive(Debug, PartialEq, Eq)]
 struct Renewed {
     is_older: bool,
@@ -122,8 +122,8 @@ pub(super) fn check() -> Outcome {
 }
 
 /// Replaces the snapshot by the advisories of a newer database about the locked crates: of each the
-/// front matter and the title. An older database is asked about the crates that no snapshot has. `database` is a folder with `crates/NAME/RUSTSEC-….md`, a checkout
-/// of rustsec/advisory-db.
+/// front matter and the title. An older database is asked about the crates that no snapshot has.
+/// `database` is a folder with `crates/NAME/RUSTSEC-….md`, a checkout of rustsec/advisory-db.
 pub(crate) fn renew(database: &Path) -> Outcome {
     let (old, locked) = (Snapshot::ours()?, locked()?);
     let shown = database.display();
