@@ -290,7 +290,24 @@ function frame(now) {
   else play(false);
 }
 
-const packed = async (stream, bytes) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+/** Bytes of an opened link at most: as many as a dropped file may have. */
+const MOST = 1e6;
+
+/** What a stream makes of these bytes. One that makes more than `most` is not read to its end. */
+async function packed(stream, bytes, most = Infinity) {
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+  const parts = [];
+  let length = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    length += part.value.length;
+    if (length > most) {
+      await reader.cancel();
+      throw new Error(`it has more than ${most / 1e6} MB`);
+    }
+    parts.push(part.value);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
 
 /** The fragment that holds text, changes, time and speed. */
 async function fragment() {
@@ -308,7 +325,7 @@ async function opened(hash) {
   try {
     const base64 = hash.slice(3).replaceAll("-", "+").replaceAll("_", "/");
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-    const found = JSON.parse(new TextDecoder().decode(await packed(new DecompressionStream("deflate-raw"), bytes)));
+    const found = JSON.parse(new TextDecoder().decode(await packed(new DecompressionStream("deflate-raw"), bytes, MOST)));
     if (typeof found.text !== "string") throw new Error("it has no scenario");
     return { text: found.text, changes: String(found.changes ?? ""), panes: Array.isArray(found.panes) ? found.panes.map(String) : [],
       at: Number(found.at) || 0, speed: SPEEDS.includes(found.speed) ? found.speed : undefined };

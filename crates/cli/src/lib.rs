@@ -67,6 +67,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
             "build it with --features emu, which is on by default",
         )),
         Command::Equation(args) => command::equation::run(&args),
+        Command::Key(args) => command::key::run(&args),
         Command::Link(args) => command::link::run(&args),
         Command::Man(args) => command::man::run(&args),
         Command::Recv(args) => command::recv::run(&args),

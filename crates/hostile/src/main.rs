@@ -13,6 +13,7 @@
 )]
 
 mod access;
+mod addresses;
 mod crowd;
 mod engine;
 mod faults;
@@ -254,6 +255,7 @@ fn attacks() -> Vec<&'static Case> {
         &files::CASES,
         &hurtful::CASES,
         &private::CASES,
+        &addresses::CASES,
     ];
     groups.into_iter().flatten().collect()
 }

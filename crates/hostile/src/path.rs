@@ -24,6 +24,7 @@ pub(crate) enum Way {
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
     out: Vec<(Way, Vec<u8>)>,
+    elsewhere: Vec<Vec<u8>>,
     port: Port,
 }
 
@@ -38,6 +39,11 @@ impl Deeds {
     /// Sends a datagram on.
     pub(crate) fn send(&mut self, way: Way, bytes: impl Into<Vec<u8>>) {
         self.out.push((way, bytes.into()));
+    }
+
+    /// Sends a copy to the server from another address, before all else.
+    pub(crate) fn copy(&mut self, bytes: impl Into<Vec<u8>>) {
+        self.elsewhere.push(bytes.into());
     }
 
     /// Reaches the server from another port from now on.
@@ -67,6 +73,7 @@ impl RunningPath {
         let server: SocketAddr = server.parse().map_err(|error| format!("{server}: {error}"))?;
         let near = socket("127.0.0.1")?;
         let mut far = socket("127.0.0.1")?;
+        let observer = socket("127.0.0.1")?;
         let entrance = near.local_addr().map_err(|error| error.to_string())?.to_string();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -94,6 +101,9 @@ impl RunningPath {
                 }
                 if deeds.port == Port::Move {
                     far = socket("127.0.0.1").unwrap_or(far);
+                }
+                for bytes in &deeds.elsewhere {
+                    let _ = observer.send_to(bytes, server);
                 }
                 for (way, bytes) in &deeds.out {
                     // An address nobody listens at any more loses the datagram.

@@ -36,7 +36,7 @@ pub(crate) const CASES: [Case; 8] = [
 pub(crate) const DATAGRAMS: [Case; 1] = [Case::new("quic-datagrams", Load::Busy, datagrams)];
 
 /// Cases of plain sessions that private ones have to pass too. Those that speak DCCP do not apply.
-pub(crate) const ALSO: [&str; 23] = [
+pub(crate) const ALSO: [&str; 24] = [
     "icmp-at-sender",
     "icmp-at-receiver",
     "icmp-pmtu",
@@ -49,6 +49,7 @@ pub(crate) const ALSO: [&str; 23] = [
     "dead-address",
     "replay-session",
     "replay-beside",
+    "copied-sooner",
     "reorder",
     "kill-sender",
     "term-receiver",
@@ -110,12 +111,12 @@ const OWN: &str = "quic-";
 const FIRST: usize = 1200;
 /// A key that nobody has.
 const NOBODY: &str = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-/// Time for a refusal on a busy machine; alone it takes two round trips.
-const AT_ONCE: Duration = Duration::from_secs(4);
+/// Time for a refusal or a place on a busy machine; alone it takes two round trips.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(4);
 /// Bytes of log for what is no session, at most.
-const LOG: u64 = 4_000;
+pub(crate) const LOG: u64 = 4_000;
 /// Handshakes at once that a receiver keeps, some 30 kB each, and room for what they touch first.
-const MORE_KB: u64 = 24_000;
+pub(crate) const MORE_KB: u64 = 24_000;
 
 /// True for a case of plain sessions.
 pub(crate) fn is_plain(name: &str) -> bool {
@@ -372,13 +373,13 @@ fn recorded(bench: &Bench, directory: &Path, to: &str) -> Result<Vec<Vec<u8>>, S
 }
 
 /// A receiver of a file for each connection.
-fn many(bench: &Bench, directory: &Path) -> Result<Listening, String> {
+pub(crate) fn many(bench: &Bench, directory: &Path) -> Result<Listening, String> {
     let pattern = directory.join("in-%n").to_string_lossy().into_owned();
     Listening::raw(bench, directory, "127.0.0.1", &["-o", &pattern], Stream::Own)
 }
 
 /// First datagrams of `count` clients, each of which begins a handshake of its own.
-fn collected(bench: &Bench, directory: &Path, count: usize) -> Result<Vec<Vec<u8>>, String> {
+pub(crate) fn collected(bench: &Bench, directory: &Path, count: usize) -> Result<Vec<Vec<u8>>, String> {
     let silent = socket("127.0.0.1")?;
     let to = silent.local_addr().map_err(|error| error.to_string())?.to_string();
     let clients = (0..count)

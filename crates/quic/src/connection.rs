@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use noq::{PathId, SendStream, VarInt};
+use rustls::pki_types::CertificateDer;
 use tfrc::RateChange;
 use tfrc_dccp::wire::ResetCode;
 use tfrc_net::options::Common;
@@ -12,6 +13,7 @@ use tfrc_net::{Cause, Closed, ClosedBy, LatePolicy, Received, SendError, Status,
 use tfrc_units::{Duration, Instant, Rate};
 use tokio::sync::Notify;
 
+use crate::Fingerprint;
 use crate::closing::CloseCode;
 use crate::endpoint::Place;
 use crate::frame::Message;
@@ -74,6 +76,14 @@ impl Connection {
     #[must_use]
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.shared.quic.path(PathId::ZERO)?.remote_address().ok()
+    }
+
+    /// The fingerprint of the peer's key, which it has proved to have.
+    #[must_use]
+    pub fn peer_key(&self) -> Option<Fingerprint> {
+        let identity = self.shared.quic.peer_identity()?;
+        let keys = identity.downcast_ref::<Vec<CertificateDer<'static>>>()?;
+        keys.first().map(|key| Fingerprint::of(key))
     }
 
     /// Chooses what happens to data that the rate cannot carry at once.

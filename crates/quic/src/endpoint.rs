@@ -6,7 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use noq::{ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt};
+use noq::{
+    ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt,
+    WeakConnectionHandle,
+};
 use ring::rand::{SecureRandom, SystemRandom};
 use tfrc_dccp::connection::standing::{ASKED, LATELY, REST};
 use tfrc_dccp::endpoint::source_of;
@@ -22,8 +25,9 @@ use crate::clock::Clock;
 use crate::closing::CloseCode;
 use crate::connection::Connection;
 use crate::handshakes::Handshakes;
+use crate::moves::Watch;
 use crate::settings;
-use crate::socket::{SocketCounts, Watched};
+use crate::socket::{Guard, SocketCounts, Watched};
 use crate::state::Shared;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Fingerprint, Key};
@@ -31,7 +35,11 @@ use crate::{Fingerprint, Key};
 /// The longest handshake of a client, its greeting included.
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Bytes of a connection ID.
-const CONNECTION_ID: usize = 8;
+pub(crate) const CONNECTION_ID: usize = 8;
+/// The time for which clients prove their addresses after the packets of a handshake came from two.
+const CONTESTED: std::time::Duration = std::time::Duration::from_secs(10);
+/// The time for the last packet of such a handshake.
+const LAST_PACKET: std::time::Duration = std::time::Duration::from_millis(100);
 /// Refusals kept until they are taken.
 const REFUSALS: usize = 64;
 /// The longest wait for last packets to leave.
@@ -85,6 +93,7 @@ struct Server {
     allow: Peers,
     clock: Clock,
     socket: Arc<SocketCounts>,
+    guard: Guard,
     places: Arc<Semaphore>,
     is_stopped: AtomicBool,
     state: Mutex<ServerState>,
@@ -98,6 +107,8 @@ struct ServerState {
     refusals: VecDeque<Refusal>,
     counts: Counts,
     handshakes: Handshakes,
+    /// Clients prove their addresses until then.
+    prove_until: Option<tokio::time::Instant>,
     /// Connections of each source, where their number is bounded.
     of_address: BTreeMap<IpAddr, u32>,
     /// Connections, with the address of the peer and the time of the last question.
@@ -170,7 +181,8 @@ impl Endpoint {
     ) -> Result<Self, BindError> {
         let unusable = |source| BindError::Address { address, source };
         let clock = Clock::start();
-        let socket = Watched::bind(address).map_err(unusable)?;
+        let guard = Guard::default();
+        let socket = Watched::bind(address, guard.clone()).map_err(unusable)?;
         let places = match options.accept {
             Listen::Refuse => 0,
             Listen::One => 1,
@@ -182,6 +194,7 @@ impl Endpoint {
             allow: if allow.is_empty() { Peers::Any } else { Peers::These(allow.to_vec()) },
             clock,
             socket: socket.counts(),
+            guard,
             places: Arc::new(Semaphore::new(places)),
             is_stopped: AtomicBool::new(false),
             state: Mutex::default(),
@@ -373,21 +386,46 @@ impl Server {
             incoming.refuse();
             return self.refused(busy);
         }
-        if state.handshakes.are_many() && !incoming.remote_address_validated() && incoming.may_retry() {
+        let now = tokio::time::Instant::now();
+        let is_proved = incoming.remote_address_validated();
+        let has_to_prove = state.handshakes.are_many() || state.prove_until.is_some_and(|until| now < until);
+        if has_to_prove && !is_proved && incoming.may_retry() {
             let _ = incoming.retry();
             return;
         }
-        let now = tokio::time::Instant::now();
         if !state.handshakes.make_room(source, now) {
             // It tries again.
             return incoming.ignore();
         }
+        let unproved = &self.guard.unproved;
+        let bound = if is_proved {
+            unproved.proved(remote);
+            None
+        } else {
+            Some(unproved.begin(remote))
+        };
+        let watch = self.guard.moves.watch(remote, &incoming.orig_dst_cid(), is_proved);
         let (server, attempt, until) = (Arc::clone(self), Attempt(Some(incoming)), now + HANDSHAKE);
         let task = tokio::spawn(async move {
-            let secure = tokio::time::timeout_at(until, server.secure(attempt)).await;
+            let _bound = bound;
+            let contested = async {
+                let rival = watch.contested().await;
+                server.guard.unproved.contested(remote, rival);
+            };
+            let secure = tokio::select! {
+                secure = tokio::time::timeout_at(until, server.secure(attempt)) => Some(secure),
+                () = contested => None,
+            };
             server.state().handshakes.end(tokio::task::id());
-            let Ok(Some((quic, readings))) = secure else { return };
-            let greeted = tokio::time::timeout_at(until, server.welcome(quic, readings, remote)).await;
+            if secure.is_none() {
+                server.state().prove_until = Some(tokio::time::Instant::now() + CONTESTED);
+                tokio::time::sleep(LAST_PACKET).await;
+            }
+            let Some(Ok(Some((quic, readings)))) = secure else { return };
+            server.guard.unproved.proved(remote);
+            watch.begins(quic.weak_handle());
+            let welcome = server.welcome(quic, readings, remote, watch);
+            let greeted = tokio::time::timeout_at(until, welcome).await;
             if let Ok(Some(connection)) = greeted {
                 server.state().waiting.push_back(connection);
                 server.accepted.notify_waiters();
@@ -418,9 +456,10 @@ impl Server {
         quic: noq::Connection,
         readings: Arc<Readings>,
         remote: SocketAddr,
+        watch: Watch<WeakConnectionHandle>,
     ) -> Option<Connection> {
         let address = remote.ip().to_canonical();
-        let Some(place) = self.place(address) else {
+        let Some(place) = self.place(address, watch) else {
             let code = CloseCode::Busy;
             quic.close(VarInt::from_u32(code.wire()), code.reason());
             self.refused(Refusal { remote, reason: RefusalReason::Busy });
@@ -438,7 +477,7 @@ impl Server {
     }
 
     /// A place for a connection; `None` if all are taken, or as many as this source may have.
-    fn place(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    fn place(self: &Arc<Self>, address: IpAddr, watch: Watch<WeakConnectionHandle>) -> Option<Place> {
         let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let mut counted = None;
         if let Some(most) = self.options.per_source {
@@ -451,7 +490,7 @@ impl Server {
             *number += 1;
             counted = Some(Counted { server: Arc::clone(self), address: source });
         }
-        Some(Place { _permit: permit, _counted: counted })
+        Some(Place { _permit: permit, _counted: counted, _watch: watch })
     }
 
     /// Asks the connections of an address whether they are still there, as a newcomer from it finds
@@ -517,6 +556,7 @@ fn heard(shared: &Shared) -> u64 {
 pub(crate) struct Place {
     _permit: OwnedSemaphorePermit,
     _counted: Option<Counted>,
+    _watch: Watch<WeakConnectionHandle>,
 }
 
 impl Drop for Counted {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,10 +10,12 @@ use std::sync::Arc;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 
 use crate::base64;
+use crate::trusted::{self, Trusted};
 
 /// SHA-256 of a public key, as SubjectPublicKeyInfo in DER: that of Ed25519 has 44 bytes (RFC 8410
 /// §4). Written as OpenSSH writes its own: `SHA256:` and 43 characters of base64.
@@ -71,6 +73,8 @@ pub struct Loaded {
     pub key: Key,
     /// True if there was none, and its file has been made.
     pub is_new: bool,
+    /// True if the file belongs to another user, who is not root.
+    pub is_of_another: bool,
 }
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----\n";
@@ -124,28 +128,25 @@ impl Key {
     /// # Errors
     /// [`KeyError`]; a file that others may read is refused.
     pub fn load_or_make(path: &Path) -> Result<Loaded, KeyError> {
-        let failed = |source| KeyError::File { path: path.to_owned(), source };
-        match File::open(path) {
-            Ok(file) => Self::read(path, file).map(|key| Loaded { key, is_new: false }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let pkcs8 = generate()?;
-                if let Some(folder) = path.parent() {
-                    make_folder(folder).map_err(failed)?;
-                }
-                match write(path, &pem(&pkcs8)) {
-                    Ok(()) => {}
-                    // Another process has made one meanwhile.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        let file = File::open(path).map_err(failed)?;
-                        return Self::read(path, file).map(|key| Loaded { key, is_new: false });
-                    }
-                    Err(error) => return Err(failed(error)),
-                }
-                let content = || KeyError::Content { path: path.to_owned() };
-                Ok(Loaded { key: Self::from_pkcs8(&pkcs8).ok_or_else(content)?, is_new: true })
-            }
-            Err(error) => Err(failed(error)),
+        if let Some(loaded) = Self::load(path)? {
+            return Ok(loaded);
         }
+        let failed = |source| KeyError::File { path: path.to_owned(), source };
+        let pkcs8 = generate()?;
+        if let Some(folder) = path.parent() {
+            make_folder(folder).map_err(failed)?;
+        }
+        let content = || KeyError::Content { path: path.to_owned() };
+        match write(path, &pem(&pkcs8)) {
+            Ok(()) => {}
+            // Another process has made one meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Self::load(path)?.ok_or_else(content);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let key = Self::from_pkcs8(&pkcs8).ok_or_else(content)?;
+        Ok(Loaded { key, is_new: true, is_of_another: false })
     }
 
     /// A new key that no file has.
@@ -166,23 +167,41 @@ impl Key {
         Arc::clone(&self.certified)
     }
 
-    fn read(path: &Path, file: File) -> Result<Self, KeyError> {
+    /// Reads the key of this file; `None` if there is no file.
+    ///
+    /// # Errors
+    /// [`KeyError`]; a file that others may read is refused.
+    pub fn load(path: &Path) -> Result<Option<Loaded>, KeyError> {
         let failed = |source| KeyError::File { path: path.to_owned(), source };
         #[cfg(unix)]
-        {
+        if let Ok(there) = path.metadata() {
             use std::os::unix::fs::PermissionsExt;
-            let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
-            if mode & 0o077 != 0 {
+            let mode = there.permissions().mode() & 0o777;
+            if there.is_file() && mode & 0o077 != 0 {
                 return Err(KeyError::Open { path: path.to_owned(), mode });
             }
         }
+        let Some(Trusted { text, is_of_another }) = trusted::read(path, LONGEST).map_err(failed)? else {
+            return Ok(None);
+        };
+        let pkcs8 = PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).ok();
+        let key = pkcs8.and_then(|pkcs8| Self::from_pkcs8(pkcs8.secret_pkcs8_der()));
         let content = || KeyError::Content { path: path.to_owned() };
-        let mut text = Vec::new();
-        file.take(LONGEST).read_to_end(&mut text).map_err(failed)?;
-        let text = String::from_utf8(text).map_err(|_| content())?;
-        let inner = text.strip_prefix(BEGIN).and_then(|text| text.strip_suffix(END)).ok_or_else(content)?;
-        let pkcs8 = base64::decode(&inner.replace('\n', "")).ok_or_else(content)?;
-        Self::from_pkcs8(&pkcs8).ok_or_else(content)
+        Ok(Some(Loaded { key: key.ok_or_else(content)?, is_new: false, is_of_another }))
+    }
+
+    /// Makes a new key in the place of the one in this file, if there is one.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn renew(path: &Path) -> Result<Self, KeyError> {
+        let failed = |source| KeyError::File { path: path.to_owned(), source };
+        let (pkcs8, real) = (generate()?, trusted::behind_links(path).map_err(failed)?);
+        if let Some(folder) = real.parent() {
+            make_folder(folder).map_err(failed)?;
+        }
+        replace(&real, &pem(&pkcs8)).map_err(failed)?;
+        Self::from_pkcs8(&pkcs8).ok_or(KeyError::Random)
     }
 
     fn from_pkcs8(pkcs8: &[u8]) -> Option<Self> {
@@ -232,6 +251,29 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         let _ = std::fs::remove_file(path);
     }
     written
+}
+
+/// Writes a file for its owner alone in the place of another one: a reader has the old one whole or
+/// the new one. One process writes it at a time.
+///
+/// # Errors
+/// The error of the system.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.to_owned().into_os_string();
+    name.push(format!(".{}", std::process::id()));
+    let name = PathBuf::from(name);
+    // One that a process of the same number has left.
+    let _ = std::fs::remove_file(&name);
+    write(&name, text)?;
+    let done = std::fs::rename(&name, path);
+    if done.is_err() {
+        let _ = std::fs::remove_file(&name);
+    }
+    // The name is on the disk with its folder; systems without that keep it in their own way.
+    if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+    done
 }
 
 /// Makes a folder, and those above it, for their owner alone.

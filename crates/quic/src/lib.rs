@@ -17,6 +17,7 @@ mod endpoint;
 pub mod frame;
 mod handshakes;
 mod key;
+mod moves;
 mod settings;
 mod socket;
 mod state;
@@ -25,8 +26,10 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tls;
+pub mod trusted;
+mod unproved;
 
 pub use connect::{ConnectError, connect};
 pub use connection::Connection;
 pub use endpoint::{Endpoint, Refusal, RefusalReason};
-pub use key::{Fingerprint, FingerprintError, Key, KeyError, Loaded, make_folder};
+pub use key::{Fingerprint, FingerprintError, Key, KeyError, Loaded, make_folder, replace};

@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use noq::udp::{RecvMeta, Transmit, UdpSocketState};
 use noq::{AsyncUdpSocket, UdpSender};
@@ -18,6 +19,9 @@ use tfrc_net::io::Fault;
 use tfrc_units::saturating;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
+
+use crate::moves::Moves;
+use crate::unproved::{Unproved, Verdict};
 
 /// Attempts to send a datagram, as many as those of a socket of `tfrc-net`: the system gives a
 /// report that came before in place of sending.
@@ -35,6 +39,14 @@ struct Inner {
     io: UdpSocket,
     state: UdpSocketState,
     counts: Arc<SocketCounts>,
+    guard: Option<Guard>,
+}
+
+/// The rules about clients' addresses that hold before QUIC sees a datagram.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Guard {
+    pub(crate) moves: Arc<Moves>,
+    pub(crate) unproved: Arc<Unproved>,
 }
 
 /// Counts of a socket, which go on.
@@ -56,13 +68,13 @@ struct Sending {
 
 impl Watched {
     /// A socket at this address; of both IP versions if the address is that of every host by IPv6.
-    pub(crate) fn bind(at: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn bind(at: SocketAddr, guard: Guard) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
         if at.is_ipv6() {
             let _ = socket.set_only_v6(false);
         }
         socket.bind(&at.into())?;
-        Self::new(socket.into())
+        Self::new(socket.into(), Some(guard))
     }
 
     /// A socket for one peer: the system reports an unreachable one, and drops what others send.
@@ -76,10 +88,10 @@ impl Watched {
         if cfg!(target_os = "linux") {
             socket.connect(peer)?;
         }
-        Self::new(socket)
+        Self::new(socket, None)
     }
 
-    fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
+    fn new(socket: std::net::UdpSocket, guard: Option<Guard>) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new((&socket).into())?;
         // Larger buffers are a wish: systems cap them. What comes while a busy machine gives no
@@ -87,7 +99,7 @@ impl Watched {
         let _ = state.set_recv_buffer_size((&socket).into(), RECEIVE_BUFFER);
         let _ = state.set_send_buffer_size((&socket).into(), SEND_BUFFER);
         let io = UdpSocket::from_std(socket)?;
-        Ok(Self(Arc::new(Inner { io, state, counts: Arc::default() })))
+        Ok(Self(Arc::new(Inner { io, state, counts: Arc::default(), guard })))
     }
 
     pub(crate) fn counts(&self) -> Arc<SocketCounts> {
@@ -96,6 +108,13 @@ impl Watched {
 }
 
 impl Inner {
+    /// Sends a copy of a packet to another address; without room none.
+    fn copy(&self, transmit: &Transmit<'_>, to: SocketAddr) {
+        let Transmit { ecn, contents, segment_size, src_ip, .. } = *transmit;
+        let copy = Transmit { destination: to, ecn, contents, segment_size, src_ip };
+        let _ = self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), &copy));
+    }
+
     /// Counts an error if it is a report that nobody is there. The system has forgotten it with
     /// that.
     fn note(&self, error: &io::Error) {
@@ -105,6 +124,20 @@ impl Inner {
             ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
         );
         self.counts.unreachable.fetch_add(u64::from(is_report), Ordering::Relaxed);
+    }
+}
+
+impl Guard {
+    /// Looks at datagrams of one source, which the system gives as one.
+    fn came(&self, bytes: &[u8], meta: &mut RecvMeta) {
+        self.unproved.come(meta.addr, saturating(meta.len));
+        let bytes = bytes.get(..meta.len).unwrap_or_default();
+        match self.moves.source(Instant::now(), meta.addr, bytes) {
+            // The mark of another path says nothing of the session's.
+            Some(source) if source != meta.addr => (meta.addr, meta.ecn) = (source, None),
+            Some(_) => {}
+            None => meta.len = 0,
+        }
     }
 }
 
@@ -119,12 +152,18 @@ impl AsyncUdpSocket for Watched {
         bufs: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        let Inner { io, state, .. } = &*self.0;
+        let Inner { io, state, guard, .. } = &*self.0;
         loop {
             ready!(io.poll_recv_ready(cx))?;
             match io.try_io(Interest::READABLE, || state.recv(io.into(), bufs, meta)) {
                 Err(error) if Fault::of(&error) != Fault::Unusable => self.0.note(&error),
-                done => return Poll::Ready(done),
+                Ok(count) => {
+                    if let Some(guard) = guard {
+                        bufs.iter().zip(meta).take(count).for_each(|(bytes, meta)| guard.came(bytes, meta));
+                    }
+                    return Poll::Ready(Ok(count));
+                }
+                Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }
@@ -151,6 +190,16 @@ impl UdpSender for Sending {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         let (mut attempts, mut refused) = (0, true);
+        let length = transmit.contents.len();
+        if let Some(guard) = &self.socket.guard
+            && self.room.is_none()
+        {
+            match guard.unproved.goes(transmit.destination, saturating(length)) {
+                Verdict::Goes => {}
+                Verdict::GoesAlso(to) => self.socket.copy(transmit, to),
+                Verdict::Stays => return Poll::Ready(Ok(())),
+            }
+        }
         while attempts < ATTEMPTS {
             if let Some(room) = &mut self.room {
                 ready!(room.as_mut().poll(cx))?;
@@ -176,7 +225,6 @@ impl UdpSender for Sending {
                 }
             }
         }
-        let length = transmit.contents.len();
         let payloads: u64 = saturating(transmit.segment_size.map_or(1, |each| length.div_ceil(each)));
         let counts = &self.socket.counts;
         counts.handed.fetch_add(payloads, Ordering::Relaxed);

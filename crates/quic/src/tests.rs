@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 use crate::clock::Clock;
 use crate::closing::Violation;
 use crate::frame::{self, Message};
-use crate::handshakes::MOST_OF_SOURCE;
-use crate::socket::Watched;
+use crate::handshakes::MOST_OF_NETWORK;
+use crate::socket::{Guard, Watched};
 use crate::state::FURTHEST;
 use crate::tls::{self, Peers, Verifier};
 use crate::{Connection, Endpoint, Key, settings};
@@ -255,7 +255,7 @@ impl AsyncUdpSocket for Deaf {
 /// Strangers at this address, each of whom begins a handshake, and another one whenever it ends,
 /// for as long as the tasks exist.
 fn besiege(at: [u8; 4], to: SocketAddr, there: &Key, strangers: usize) -> JoinSet<()> {
-    let socket = Deaf(Watched::bind((at, 0).into()).expect("a port"));
+    let socket = Deaf(Watched::bind((at, 0).into(), Guard::default()).expect("a port"));
     let (settings, runtime) = (noq::EndpointConfig::default(), Arc::new(TokioRuntime));
     let quic = noq::Endpoint::new_with_abstract_socket(settings, None, Box::new(socket), runtime);
     let (quic, config) = (quic.expect("an endpoint"), config(there, DataFrom::Caller));
@@ -276,19 +276,62 @@ fn besiege(at: [u8; 4], to: SocketAddr, there: &Key, strangers: usize) -> JoinSe
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn strangers_who_hold_handshakes_shut_nobody_out() {
-    for (at, strangers) in [([127, 0, 0, 2], 100), ([127, 0, 0, 1], MOST_OF_SOURCE + 4)] {
+    for (at, strangers) in [([127, 0, 0, 2], 240), ([127, 0, 0, 1], MOST_OF_NETWORK + 4)] {
         let there = key();
         let options = Common { accept: Listen::Many(2), per_source: Some(1), ..Common::default() };
         let listening = Endpoint::bind(HERE.into(), &options, &there, &[]).expect("a port");
         let to = listening.local_addr();
         let _siege = besiege(at, to, &there, strangers);
-        while listening.kept().0 < MOST_OF_SOURCE {
+        while listening.kept().0 < MOST_OF_NETWORK {
             tokio::time::sleep(Duration::from_millis(1).into()).await;
         }
         let options = Common { accept: Listen::Refuse, ..Common::default() };
         let connected = crate::connect(to, &options, &key(), &[there.fingerprint()], PATIENCE).await;
         assert!(connected.is_ok(), "{:?}", connected.err());
-        assert!(listening.kept().0 > MOST_OF_SOURCE / 2, "the strangers are still there");
+        assert!(listening.kept().0 > MOST_OF_NETWORK / 2, "the strangers are still there");
+    }
+}
+
+/// A stranger at an address who begins 600 handshakes a second, proves the address where it is
+/// asked to, and finishes none.
+fn flood(at: [u8; 4], to: SocketAddr, there: &Key) -> JoinSet<()> {
+    let socket = Deaf(Watched::bind((at, 0).into(), Guard::default()).expect("a port"));
+    let (settings, runtime) = (noq::EndpointConfig::default(), Arc::new(TokioRuntime));
+    let quic = noq::Endpoint::new_with_abstract_socket(settings, None, Box::new(socket), runtime);
+    let (quic, config) = (quic.expect("an endpoint"), config(there, DataFrom::Caller));
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let mut begun = Vec::new();
+        let mut tick = tokio::time::interval(std::time::Duration::from_secs(1) / 100);
+        loop {
+            tick.tick().await;
+            // A handshake that is dropped says goodbye.
+            begun.extend((0..6).map(|_| quic.connect_with(config.clone(), to, tls::NAME)));
+        }
+    });
+    task
+}
+
+/// Whoever begins handshakes all the time, without a key that is let in, shuts nobody out: neither
+/// from another address nor from behind the same one.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_who_begins_600_handshakes_a_second_shuts_nobody_out() {
+    for at in [[127, 0, 0, 2], [127, 0, 0, 1]] {
+        let (there, own) = (key(), key());
+        let options = Common { accept: Listen::Many(9), ..Common::default() };
+        let listening = Endpoint::bind(HERE.into(), &options, &there, &[own.fingerprint()]).expect("a port");
+        let to = listening.local_addr();
+        let _flood = flood(at, to, &there);
+        while listening.kept().0 < MOST_OF_NETWORK {
+            tokio::time::sleep(Duration::from_millis(1).into()).await;
+        }
+        let options = Common { accept: Listen::Refuse, ..Common::default() };
+        for _ in 0..5 {
+            let connected = crate::connect(to, &options, &own, &[there.fingerprint()], PATIENCE).await;
+            assert!(connected.is_ok(), "{:?}", connected.err());
+            assert!(listening.kept().0 > MOST_OF_NETWORK / 2, "the stranger is still there");
+        }
     }
 }
 

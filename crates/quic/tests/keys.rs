@@ -21,11 +21,25 @@ fn a_key_is_made_once_and_for_its_owner_alone() {
     assert!(matches!(Key::load_or_make(&path), Err(KeyError::Open { mode: 0o640, .. })));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
     let text = fs::read_to_string(&path).expect("text");
-    for other in [String::new(), text.replace("PRIVATE", "PUBLIC"), text.replacen("MF", "MG", 1), text + "x"]
-    {
+    for other in [String::new(), text.replace("PRIVATE", "PUBLIC"), text.replacen("MF", "MG", 1)] {
         fs::write(&path, other).expect("ours");
         assert!(matches!(Key::load_or_make(&path), Err(KeyError::Content { .. })));
     }
+    // As editors and other programs leave it.
+    for same in [
+        text.replace('\n', "\r\n"),
+        text.trim_end().to_owned(),
+        format!("\u{feff}{text}"),
+        format!("# of this host\n{text}\n# the end\n"),
+    ] {
+        fs::write(&path, same).expect("ours");
+        let read = Key::load_or_make(&path).expect("read");
+        assert!(!read.is_new && read.key.fingerprint() == made.key.fingerprint());
+    }
+    let renewed = Key::renew(&path).expect("written");
+    assert!(renewed.fingerprint() != made.key.fingerprint() && mode(&path) == 0o600);
+    let read = Key::load(&path).expect("read").expect("there");
+    assert_eq!(read.key.fingerprint(), renewed.fingerprint());
 }
 
 #[test]

@@ -26,6 +26,10 @@ struct State {
     forgets: AtomicBool,
     ended: AtomicBool,
     moves: AtomicU64,
+    /// An observer sends a copy of each packet of the client from another port, sooner than the
+    /// packet comes.
+    copies: AtomicBool,
+    copied: AtomicU64,
 }
 
 fn socket() -> UdpSocket {
@@ -41,6 +45,7 @@ impl Relay {
         let here = Arc::clone(&state);
         thread::spawn(move || {
             let (mut outside, mut client, mut buffer) = (socket(), None, vec![0; 1 << 16]);
+            let observer = socket();
             while !here.ended.load(Ordering::Relaxed) {
                 if here.forgets.swap(false, Ordering::Relaxed) {
                     outside = socket();
@@ -54,6 +59,10 @@ impl Relay {
                 };
                 if let Ok((length, from)) = inside.recv_from(&mut buffer) {
                     client = Some(from);
+                    if here.copies.load(Ordering::Relaxed) {
+                        observer.send_to(&buffer[..length], server).expect("sent");
+                        here.copied.fetch_add(1, Ordering::Relaxed);
+                    }
                     if passes(length) {
                         outside.send_to(&buffer[..length], server).expect("sent");
                     }
@@ -148,6 +157,40 @@ async fn a_session_outlives_its_address() {
     let sent = end(&ends).await;
     assert_eq!(sent, ends.sender.status().stats.sent_data_packets);
     assert!(sent >= 500, "{sent}");
+}
+
+/// An observer whose copies come sooner from the first packet on: the client has to prove its
+/// address.
+#[tokio::test]
+async fn copies_from_elsewhere_do_not_end_a_handshake() {
+    let there = key();
+    let listening = listen(&receiver(1), &there, &[]);
+    let relay = Relay::new(listening.local_addr());
+    relay.state.copies.store(true, Ordering::Relaxed);
+    let connected = connect(relay.entrance, &sender(), &key(), there.fingerprint()).await;
+    let (calling, sender) = connected.expect("a connection");
+    let receiver = listening.accept().await.expect("open");
+    let ends = Ends { relay, sender, receiver, _endpoints: [calling, listening] };
+    exchange(&ends, 1000).await;
+    let sent = end(&ends).await;
+    assert_eq!(ends.receiver.status().stats.received_data_packets, sent);
+}
+
+/// An observer whose copies of all packets come from another address, sooner than the packets: the
+/// session stays where it is, and loses nothing.
+#[tokio::test]
+async fn copies_from_elsewhere_do_not_move_a_session() {
+    let ends = ends(0).await;
+    exchange(&ends, 20).await;
+    let home = ends.receiver.remote_addr().expect("open");
+    ends.relay.state.copies.store(true, Ordering::Relaxed);
+    for _ in 0..100 {
+        exchange(&ends, 20).await;
+        assert_eq!(ends.receiver.remote_addr(), Some(home));
+    }
+    assert!(ends.relay.state.copied.load(Ordering::Relaxed) >= 2000);
+    let sent = end(&ends).await;
+    assert_eq!(ends.receiver.status().stats.received_data_packets, sent);
 }
 
 /// A path of the least MTU of IPv6, 1280 bytes: longer probes are dropped there, no data is.

@@ -36,6 +36,16 @@ impl Connection {
         either!(self, one => one.remote_addr())
     }
 
+    /// The fingerprint of the peer's key; `None` over DCCP.
+    #[must_use]
+    pub fn peer_key(&self) -> Option<String> {
+        match self {
+            Self::Dccp(_) => None,
+            #[cfg(feature = "quic")]
+            Self::Quic(connection) => connection.peer_key().map(|key| key.to_string()),
+        }
+    }
+
     /// Chooses what happens to data that the rate cannot carry at once.
     pub fn set_late_policy(&self, policy: LatePolicy) {
         either!(self, one => one.set_late_policy(policy));

@@ -1,13 +1,17 @@
 //! The keys of hosts that this user has connected to, in a file as OpenSSH keeps them.
 //!
-//! A line has a host with its port, as the user writes them, and the fingerprint of its key. Lines
-//! that begin with `#` are the user's own and stay.
+//! A line has a host with its port, as the user writes them, and the fingerprint of its key. What
+//! follows a `#` is the user's own and stays.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tfrc_quic::{Fingerprint, make_folder};
+use tfrc_quic::trusted::{self, Trusted};
+use tfrc_quic::{Fingerprint, make_folder, replace};
+
+/// Bytes of the file, at most: some 150,000 hosts.
+const MOST: u64 = 16 << 20;
 
 /// A file of known hosts.
 #[derive(Debug, Clone)]
@@ -78,38 +82,71 @@ impl KnownHosts {
         self.find_in(&self.text()?, host)
     }
 
-    /// Adds the host with this key, or gives the host's line this key.
+    /// True if the file belongs to another user, who is not root.
+    ///
+    /// # Errors
+    /// [`KnownHostsError`].
+    pub fn is_of_another(&self) -> Result<bool, KnownHostsError> {
+        let read = trusted::read(&self.path, MOST).map_err(|error| self.failed(error))?;
+        Ok(read.is_some_and(|read| read.is_of_another))
+    }
+
+    /// Adds the host with this key, or gives the host's line this key. Processes that do so at once
+    /// wait for each other.
     ///
     /// # Errors
     /// [`KnownHostsError`].
     pub fn remember(&self, host: &str, fingerprint: Fingerprint) -> Result<Remembered, KnownHostsError> {
+        self.change(
+            |text, found| {
+                let entry = format!("{} {fingerprint}", host.to_lowercase());
+                let (text, done) = match found {
+                    Some(known) if known.fingerprint == fingerprint => return (None, Remembered::Before),
+                    Some(known) => (with_line(text, known.line, Some(&entry)), Remembered::Replaced(known)),
+                    None => {
+                        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                        (format!("{text}{gap}{entry}\n"), Remembered::Added)
+                    }
+                };
+                (Some(text), done)
+            },
+            host,
+        )
+    }
+
+    /// Removes the line of a host, and returns it; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`KnownHostsError`].
+    pub fn forget(&self, host: &str) -> Result<Option<KnownHost>, KnownHostsError> {
+        self.change(|text, found| (found.map(|known| with_line(text, known.line, None)), found), host)
+    }
+
+    /// Changes the file: reads it, has `change` make the new text from the old one and the host's
+    /// line, and writes it, while no other process does. A link stays one.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&str, Option<KnownHost>) -> (Option<String>, T),
+        host: &str,
+    ) -> Result<T, KnownHostsError> {
+        let path = trusted::behind_links(&self.path).map_err(|error| self.failed(error))?;
+        let lock = lock(&path).map_err(|error| self.failed(error))?;
         let text = self.text()?;
-        let found = self.find_in(&text, host)?;
-        let line = format!("{} {fingerprint}\n", host.to_lowercase());
-        let (text, done) = match found {
-            Some(known) if known.fingerprint == fingerprint => return Ok(Remembered::Before),
-            Some(known) => {
-                let lines = text
-                    .lines()
-                    .enumerate()
-                    .map(|(at, old)| if at + 1 == known.line { line.clone() } else { format!("{old}\n") });
-                (lines.collect(), Remembered::Replaced(known))
-            }
-            None => {
-                let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-                (format!("{text}{gap}{line}"), Remembered::Added)
-            }
-        };
-        self.replace(&text).map_err(|source| KnownHostsError::File { path: self.path.clone(), source })?;
+        let (text, done) = change(&text, self.find_in(&text, host)?);
+        if let Some(text) = text {
+            replace(&path, &text).map_err(|error| self.failed(error))?;
+        }
+        drop(lock);
         Ok(done)
     }
 
     fn text(&self) -> Result<String, KnownHostsError> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-            Err(source) => Err(KnownHostsError::File { path: self.path.clone(), source }),
-        }
+        let read = trusted::read(&self.path, MOST).map_err(|error| self.failed(error))?;
+        Ok(read.map(|Trusted { text, .. }| text).unwrap_or_default())
+    }
+
+    fn failed(&self, source: io::Error) -> KnownHostsError {
+        KnownHostsError::File { path: self.path.clone(), source }
     }
 
     fn find_in(&self, text: &str, host: &str) -> Result<Option<KnownHost>, KnownHostsError> {
@@ -120,7 +157,7 @@ impl KnownHosts {
             let Some(name) = words.next().filter(|word| !word.starts_with('#')) else { continue };
             let wrong = || KnownHostsError::Line { path: self.path.clone(), line: line_number };
             let fingerprint = words.next().and_then(|word| word.parse().ok()).ok_or_else(wrong)?;
-            if words.next().is_some() {
+            if words.next().is_some_and(|word| !word.starts_with('#')) {
                 return Err(wrong());
             }
             if name.to_lowercase() == host {
@@ -129,25 +166,40 @@ impl KnownHosts {
         }
         Ok(None)
     }
+}
 
-    /// Writes the file beside and renames it: a reader has the old one or the new one.
-    fn replace(&self, text: &str) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            make_folder(folder)?;
+/// The text with another entry in a line, or without the line. The end of the line and a comment in
+/// it stay.
+fn with_line(text: &str, number: usize, entry: Option<&str>) -> String {
+    let lines = text.split_inclusive('\n').enumerate().map(|(at, line)| match entry {
+        _ if at + 1 != number => line.to_owned(),
+        None => String::new(),
+        Some(entry) => {
+            let rest = line.find('#').unwrap_or_else(|| line.trim_end().len());
+            let gap = if line.contains('#') { " " } else { "" };
+            format!("{entry}{gap}{}", line.get(rest..).unwrap_or_default())
         }
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{}", std::process::id()));
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&name)?;
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        let done = written.and_then(|()| fs::rename(&name, &self.path));
-        if done.is_err() {
-            let _ = fs::remove_file(&name);
-        }
-        done
+    });
+    lines.collect()
+}
+
+/// Waits until no other process changes this file. The lock is a file next to it, which stays: the
+/// file itself is exchanged.
+fn lock(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        make_folder(folder)?;
+    }
+    let mut name = path.to_owned().into_os_string();
+    name.push(".lock");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(name)?;
+    match file.lock() {
+        // A file system without locks is taken as it is.
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+        Ok(()) | Err(_) => Ok(file),
     }
 }
 

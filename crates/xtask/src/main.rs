@@ -24,6 +24,7 @@ mod integrations;
 mod measure;
 mod mutants;
 mod packages;
+mod paths;
 mod picture;
 mod playground;
 mod python;

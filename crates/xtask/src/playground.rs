@@ -1,7 +1,6 @@
 //! The playground of `docs/playground`: its module, which is committed and checked by a hash of its
 //! sources, and its pages in a browser.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,7 +8,7 @@ use tfrc_fingerprint::{Code, locked, sources};
 
 use crate::files::OF_FEATURES;
 use crate::python::{built, run as command};
-use crate::{Outcome, build_command, cargo, root};
+use crate::{Outcome, build_command, cargo, paths, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The crate of the module, outside of the workspace.
@@ -81,19 +80,12 @@ fn head(version: &str) -> String {
 /// Builds the module; its paths are those of the repository, and of crates by their names.
 fn module() -> Result<PathBuf, String> {
     installed()?;
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).unwrap_or_default();
-    let folders = std::fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
-    let mut flags = format!("--remap-path-prefix={}=.", root().display());
-    for folder in folders {
-        let _ = write!(flags, " --remap-path-prefix={}=crates", folder.path().display());
-    }
     command(
         cargo()
             .args(["build", "--release", "--locked", "--target", TARGET])
             .current_dir(root().join(CRATE))
             .env("CARGO_TARGET_DIR", built())
-            .env("RUSTFLAGS", flags),
+            .env("RUSTFLAGS", paths::of_nobody()),
     )?;
     Ok(built().join(TARGET).join("release/tfrc_playground.wasm"))
 }

@@ -4,6 +4,7 @@ mod completions;
 mod demo;
 mod emu;
 mod equation;
+mod key;
 mod link;
 mod man;
 mod output;
@@ -26,6 +27,7 @@ pub use completions::CompletionsArgs;
 pub use demo::DemoArgs;
 pub use emu::{AtNode, EmuArgs};
 pub use equation::EquationArgs;
+pub use key::{KeyArgs, KeyCommand, KeyFileArgs};
 pub use link::LinkArgs;
 pub(crate) use link::one_link;
 pub use man::ManArgs;
@@ -75,6 +77,9 @@ pub enum Command {
     EmuInside(EmuArgs),
     /// Compute the TCP-friendly rate for a loss event rate, or the loss event rate for a rate
     Equation(EquationArgs),
+    /// Show, renew and forget the keys of private sessions (--quic)
+    #[command(hide = private::UNKNOWN)]
+    Key(KeyArgs),
     /// Play a scenario's network in real time between real programs, as a relay of UDP datagrams
     Link(LinkArgs),
     /// Write the manual pages into a directory

@@ -20,8 +20,7 @@ pub struct PrivateArgs {
     /// The receiver's key fingerprint, as `tfrc recv --quic` prints it; kept
     #[arg(hide = UNKNOWN, long, value_name = "KEY", requires = "quic", value_parser = values::fingerprint)]
     pub peer_key: Option<String>,
-    /// File of this end's own key, made if it is not there; without it tfrc/key in the folder of
-    /// the user's settings
-    #[arg(hide = true, long, value_name = "FILE", requires = "quic")]
+    /// File of this end's own key, made if not there [~/.config/tfrc/key]
+    #[arg(hide = UNKNOWN, long, value_name = "FILE", requires = "quic")]
     pub key: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@ pub mod demo;
 #[cfg(all(feature = "emu", target_os = "linux"))]
 pub mod emu;
 pub mod equation;
+pub mod key;
 pub mod link;
 pub mod man;
 pub mod recv;

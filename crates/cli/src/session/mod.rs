@@ -18,7 +18,11 @@ pub(crate) use ending::{
 };
 pub(crate) use files::{Access, close_standard_output, held};
 pub(crate) use log_limit::{LogLimit, LogRate};
+#[cfg(not(feature = "quic"))]
+pub(crate) use privacy::without_quic;
 pub(crate) use privacy::{Does, Privacy, only_dccp};
+#[cfg(feature = "quic")]
+pub(crate) use privacy::{forget_host, renew_key, show_key};
 pub(crate) use sampler::Sampler;
 pub(crate) use tally::{as_f64, complete};
 pub(crate) use tfrc_session::{

@@ -116,6 +116,51 @@ fn a_changed_key_is_refused() {
     receiver.succeed();
 }
 
+/// Neither end has a folder for its settings: services, containers.
+#[test]
+fn keys_that_are_named_need_no_home() {
+    let place = Place::new();
+    let bare = |args: &[&str]| {
+        let mut command = tfrc(args);
+        command.env_remove("HOME").env_remove("XDG_CONFIG_HOME");
+        command
+    };
+    let (here, there) = (place.file("here.key"), place.file("there.key"));
+    let mut receiver =
+        Program::start(bare(&["recv", "--quic", "--bind", "127.0.0.1", "-p", "0", "-1", "--key", &there]));
+    let line = receiver.wait_for("listening on");
+    let address = line.rsplit(' ').next().expect("an address").to_owned();
+    let shown = Program::start(bare(&["key", "show", "--key", &there])).succeed().text().to_owned();
+    let (key, _) = shown.split_once(' ').expect("a key and its file");
+    let named = ["send", &address, "--quic", "-n", "1kB", "--key", &here, "--peer-key", key];
+    let sent = Program::start(bare(&named)).succeed();
+    assert!(!sent.stderr.contains("known by"), "{}", sent.stderr);
+    receiver.succeed();
+    let unnamed = Program::start(bare(&["send", &address, "--quic", "-n", "1kB", "--peer-key", key])).end();
+    refused(&unnamed, &["neither HOME nor XDG_CONFIG_HOME", "--key"]);
+}
+
+/// A key that somebody else has is renewed; a host is forgotten.
+#[test]
+fn keys_are_shown_renewed_and_forgotten() {
+    let place = Place::new();
+    let run = |args: &[&str]| Program::start(at(&place, "sender", args)).end();
+    let word = |text: &str| text.split(' ').next().expect("a word").to_owned();
+    let first = run(&["key", "show"]);
+    let key = word(first.text());
+    assert!(first.text().ends_with("sender/tfrc/key\n") && key.starts_with("SHA256:"), "{}", first.text());
+    assert_eq!(run(&["key", "show"]).text(), first.text());
+    let renewed = run(&["key", "new"]).text().to_owned();
+    assert!(renewed.contains(&format!("{key} is over")) && word(&renewed) != key, "{renewed}");
+    assert_eq!(word(run(&["key", "show"]).text()), word(&renewed));
+    refused(&run(&["key", "forget", "there.example"]), &["there.example:6511 is in no line of"]);
+    place.write("sender/tfrc/known_hosts", format!("# mine\nthere.example:6511 {key}\n").as_bytes());
+    let forgotten = run(&["key", "forget", "There.example"]);
+    assert!(forgotten.text().contains(&key) && forgotten.text().contains("line 2"), "{}", forgotten.text());
+    let left = std::fs::read_to_string(place.file("sender/tfrc/known_hosts")).expect("kept");
+    assert_eq!(left, "# mine\n");
+}
+
 /// A second receiver has a key of its own, and is another host to the sender.
 #[test]
 fn two_receivers_are_two_hosts() {

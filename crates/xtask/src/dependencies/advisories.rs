@@ -35,6 +35,15 @@ struct Snapshot {
     ceiling: usize,
 }
 
+/// The question of a renewal to a database, and the snapshot after it.
+#[derive(Debug, PartialEq, Eq)]
+struct Renewed {
+    is_older: bool,
+    taken: String,
+    looked_up: BTreeSet<String>,
+    asked: BTreeSet<String>,
+}
+
 impl Snapshot {
     /// The one in the repository: the heads of advisories, one after another in `advisories.md`.
     fn ours() -> Result<Self, String> {
@@ -54,6 +63,16 @@ impl Snapshot {
     /// Crates of the lock files that were not looked up.
     fn unseen(&self, locked: &[(String, Lockfile)]) -> BTreeSet<String> {
         foreign(locked).into_iter().filter(|name| !self.looked_up.contains(name)).collect()
+    }
+
+    /// The snapshot after a database of this day was asked about the locked crates.
+    fn renewed(&self, taken: &str, locked: &BTreeSet<String>) -> Renewed {
+        let is_older = taken < self.taken.as_str();
+        let asked: BTreeSet<String> =
+            locked.iter().filter(|name| !is_older || !self.looked_up.contains(*name)).cloned().collect();
+        let kept = self.looked_up.intersection(locked).filter(|_| is_older).cloned();
+        // The oldest of its parts says how old it is.
+        Renewed { is_older, taken: taken.to_owned(), looked_up: kept.chain(asked.clone()).collect(), asked }
     }
 
     /// Complaints about versions, and a sentence if more crates than the ceiling are unseen.
@@ -100,30 +119,35 @@ pub(super) fn check() -> Outcome {
 }
 
 /// Replaces the snapshot by the advisories of a newer database about the locked crates: of each the
-/// front matter and the title. `database` is a folder with `crates/NAME/RUSTSEC-….md`, a checkout
-/// of rustsec/advisory-db.
+/// front matter and the title. An older database is asked about the crates that no snapshot has.
+/// `database` is a folder with `crates/NAME/RUSTSEC-….md`, a checkout of rustsec/advisory-db.
 pub(crate) fn renew(database: &Path) -> Outcome {
     let (old, locked) = (Snapshot::ours()?, locked()?);
     let shown = database.display();
     let new = Database::open(database).map_err(|e| format!("{shown}: {e}"))?;
     let newest = new.iter().map(|advisory| advisory.metadata.date.as_str().to_owned()).max();
     let taken = newest.ok_or_else(|| format!("{shown} has no advisory in crates/"))?;
-    if taken < old.taken {
-        return Err(format!("{shown} is of {taken}, older than the snapshot of {}", old.taken));
-    }
-    let names = foreign(&locked);
     let place = root().join(PLACE);
-    let texts = texts_of(database, &names)?;
+    let renewed = old.renewed(&taken, &foreign(&locked));
+    let mut texts = texts_of(database, &renewed.asked)?;
+    if renewed.is_older {
+        // Each begins where the next one did.
+        let before = fs::read_to_string(place.join("advisories.md"));
+        let before = before.map_err(|e| format!("{PLACE}/advisories.md: {e}"))?;
+        texts.extend(before.split(BEGINNING).skip(1).map(|text| format!("{BEGINNING}{}\n", text.trim_end())));
+        texts.sort();
+    }
     let failed = |error: std::io::Error| format!("{PLACE}: {error}");
-    let lines = names.iter().fold(String::new(), |text, name| text + name + "\n");
+    let lines = renewed.looked_up.iter().fold(String::new(), |text, name| text + name + "\n");
     for (file, text) in [
         ("advisories.md", texts.join("\n")),
-        ("taken", format!("{taken}\n")),
+        ("taken", format!("{}\n", renewed.taken)),
         ("looked-up", lines),
         ("unseen", "0\n".to_owned()),
     ] {
         fs::write(place.join(file), text).map_err(failed)?;
     }
+    let names = renewed.asked;
     println!("   {} advisories about {} crates, of {taken}, in {PLACE}", texts.len(), names.len());
     check()
 }
@@ -297,6 +321,23 @@ mod tests {
         assert!(refused.contains("unseen") && refused.contains("renew FOLDER"), "{refused}");
         for ceiling in [1, 2] {
             snapshot(ceiling).judge(&locked, 7).expect("as many as may be");
+        }
+    }
+
+    /// An older database is asked about what no snapshot has, and takes nothing back.
+    #[test]
+    fn an_older_database_is_asked_about_unseen_crates_alone() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+        let snapshot = Snapshot {
+            database: database("").expect("an empty one"),
+            taken: "2026-02-01".to_owned(),
+            looked_up: names(&["gone", "seen"]),
+            ceiling: 1,
+        };
+        for (taken, asked) in [("2026-01-01", &["unseen"][..]), ("2026-03-01", &["seen", "unseen"])] {
+            let renewed = snapshot.renewed(taken, &names(&["seen", "unseen"]));
+            assert_eq!((renewed.asked, renewed.looked_up), (names(asked), names(&["seen", "unseen"])));
+            assert_eq!(renewed.taken, taken);
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{DIST, dist};
 use crate::python::{built, run as done};
 use crate::tools::{CARGO_CYCLONEDX, CARGO_DEB};
-use crate::{cargo, root};
+use crate::{cargo, paths, root};
 
 /// Manual pages and completions for the package; `crates/cli/Cargo.toml` names these paths.
 const SHARE: &str = "target/deb-share";
@@ -27,7 +27,10 @@ pub(super) const ARM_NEEDS: &[(&str, &str)] = &[
 const RUN: [&str; 5] = ["sim", "mix-red", "--set", "duration=30s", "--json"];
 
 pub(super) fn program() -> Result<Vec<PathBuf>, String> {
-    done(cargo().args(["build", "--release", "--locked", "--package", "tfrc-cli"]).args(FEATURES))?;
+    let mut command = cargo();
+    command.env("RUSTFLAGS", paths::of_nobody());
+    done(command.args(["build", "--release", "--locked", "--package", "tfrc-cli"]).args(FEATURES))?;
+    names_nobody(&here())?;
     Ok(vec![here()])
 }
 
@@ -88,7 +91,7 @@ pub(super) fn arm() -> Result<Vec<PathBuf>, String> {
 /// among the files for users.
 fn linked_statically(target: &str, name: &str, compiler: Option<&str>) -> Result<PathBuf, String> {
     let mut command = cargo();
-    command.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    command.env("RUSTFLAGS", format!("-C target-feature=+crt-static {}", paths::of_nobody()));
     if let Some(compiler) = compiler {
         let variable = target.replace('-', "_");
         command.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), compiler);
@@ -98,7 +101,22 @@ fn linked_statically(target: &str, name: &str, compiler: Option<&str>) -> Result
     done(command.args(FEATURES))?;
     let (program, given) = (built().join(target).join("release/tfrc"), dist().join(name));
     std::fs::copy(&program, &given).map_err(|e| format!("{}: {e}", program.display()))?;
+    names_nobody(&given)?;
     Ok(given)
+}
+
+/// # Errors
+/// If the program has a path of this machine in it: that of the builder's crates or repository.
+fn names_nobody(program: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(program).map_err(|e| format!("{}: {e}", program.display()))?;
+    let own = [std::env::home_dir().map(|home| home.join(".cargo/registry")), Some(root().join("crates"))];
+    for path in own.into_iter().flatten() {
+        let path = path.display().to_string();
+        if bytes.windows(path.len()).any(|window| window == path.as_bytes()) {
+            return Err(format!("{} has {path} in it", program.display()));
+        }
+    }
+    Ok(())
 }
 
 /// The command that starts a program, under an emulator if one is named, in a root where nothing

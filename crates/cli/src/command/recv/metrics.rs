@@ -64,7 +64,9 @@ pub(super) fn text(
         page.metric(&name, "gauge", help);
         for (number, one) in open {
             if let Some(value) = value(one) {
-                let _ = writeln!(page.0, "{name}{{connection=\"{number}\",peer=\"{}\"}} {value}", one.peer);
+                let key = one.key.as_ref().map(|key| format!(",key=\"{key}\"")).unwrap_or_default();
+                let peer = &one.peer;
+                let _ = writeln!(page.0, "{name}{{connection=\"{number}\",peer=\"{peer}\"{key}}} {value}");
             }
         }
     }
@@ -97,9 +99,15 @@ mod tests {
     #[test]
     fn each_metric_is_described_before_its_values() {
         let counts = Counts { open: 2, failed: 7, resumed: 3, bytes: u64::MAX, ..Counts::default() };
-        let gauges =
-            |rtt_s| Gauges { peer: "[::1]:4000".to_owned(), rate_bps: 2.5e6, rtt_s, loss_event_rate: 0.01 };
-        let open = BTreeMap::from([(3, gauges(Some(0.04))), (8, gauges(None))]);
+        let gauges = |rtt_s, key| Gauges {
+            peer: "[::1]:4000".to_owned(),
+            key,
+            rate_bps: 2.5e6,
+            rtt_s,
+            loss_event_rate: 0.01,
+        };
+        let key = Some("SHA256:a+b/c".to_owned());
+        let open = BTreeMap::from([(3, gauges(Some(0.04), None)), (8, gauges(None, key))]);
         let text = text(&counts, &open, &EndpointStats::default(), 1.5);
         let mut described: Vec<(&str, &str)> = Vec::new();
         for line in text.lines() {
@@ -122,7 +130,7 @@ mod tests {
             "tfrc_recv_files_total{outcome=\"failed\"} 0",
             "tfrc_recv_received_bytes_total 18446744073709551615",
             "tfrc_recv_start_time_seconds 1.500",
-            "tfrc_recv_connection_rate_bytes_per_second{connection=\"8\",peer=\"[::1]:4000\"} 312500",
+            "tfrc_recv_connection_rate_bytes_per_second{connection=\"8\",peer=\"[::1]:4000\",key=\"SHA256:a+b/c\"} 312500",
             "tfrc_recv_connection_rtt_seconds{connection=\"3\",peer=\"[::1]:4000\"} 0.04",
             "tfrc_recv_connection_loss_event_rate{connection=\"3\",peer=\"[::1]:4000\"} 0.01",
         ] {

@@ -363,6 +363,7 @@ impl Serving<'_> {
         let fates = Fates { lost, late, dropped: stats.queue_dropped_packets };
         let gauges = Gauges {
             peer: self.connection.remote_addr().map_or_else(String::new, shown),
+            key: self.connection.peer_key(),
             rate_bps: self.second.rate(now, stats.received_data_bytes),
             rtt_s: status.sender_rtt.map(Duration::as_secs_f64),
             loss_event_rate: status.loss_event_rate.get(),

@@ -54,6 +54,8 @@ pub(super) struct Counts {
 pub(super) struct Gauges {
     /// The other end, `address:port`.
     pub(super) peer: String,
+    /// The fingerprint of its key, in a private session.
+    pub(super) key: Option<String>,
     /// Data that arrived in the last second, bit/s.
     pub(super) rate_bps: f64,
     /// The sender's round-trip time estimate, seconds.

@@ -1,7 +1,7 @@
 //! The keys of both ends: this one's in a file, those of hosts in another one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tfrc_session::{
     AttemptError, ConnectError, Fingerprint, FingerprintError, Key, KeyError, KnownHost, KnownHosts,
@@ -30,7 +30,8 @@ pub(crate) struct Keys {
 struct Called {
     host: String,
     key: Fingerprint,
-    hosts: KnownHosts,
+    /// The list of known hosts; `None` if there is no folder for it.
+    hosts: Option<KnownHosts>,
     /// Its line; `None` if the user names the key.
     line: Option<KnownHost>,
 }
@@ -55,13 +56,15 @@ impl Keys {
             Does::Listens(keys) => keys.iter().map(|key| fingerprint("--allow-key", key)).collect(),
             Does::Calls(_) => Ok(Vec::new()),
         }?;
-        let path = match &args.key {
-            Some(path) => path.clone(),
-            None => folder()?.join("key"),
-        };
+        let path = key_file(args.key.as_deref())?;
         let loaded = Key::load_or_make(&path).map_err(|error| unusable(&error))?;
         if loaded.is_new {
             reporter.note(&format!("made a key in {}", path.display()));
+        }
+        let hosts = called.as_ref().and_then(|called| called.hosts.as_ref());
+        let other = hosts.filter(|hosts| hosts.is_of_another().unwrap_or(false)).map(KnownHosts::path);
+        for path in loaded.is_of_another.then_some(path.as_path()).into_iter().chain(other) {
+            reporter.note(&format!("{} belongs to another user, who can change it", path.display()));
         }
         Ok(Self { own: loaded.key, allow, called })
     }
@@ -80,7 +83,7 @@ impl Keys {
 
     /// Keeps the key of the host that was called, if the user has named it.
     pub(crate) fn remember(&self, reporter: &mut Reporter) {
-        let Some(Called { host, key, hosts, line: None }) = &self.called else { return };
+        let Some(Called { host, key, hosts: Some(hosts), line: None }) = &self.called else { return };
         let note = match hosts.remember(host, *key) {
             Ok(Remembered::Before) => return,
             Ok(Remembered::Added) => format!("{host} is known by this key from now on"),
@@ -111,9 +114,9 @@ impl Called {
     fn refused(&self, error: &AttemptError) -> Option<Failure> {
         let host = &self.host;
         if let Some(seen) = error.other_key() {
-            let expected = match self.line {
-                Some(known) => format!("line {} of {}", known.line, self.hosts.path().display()),
-                None => "that of --peer-key".to_owned(),
+            let expected = match (self.line, &self.hosts) {
+                (Some(known), Some(hosts)) => format!("line {} of {}", known.line, hosts.path().display()),
+                _ => "that of --peer-key".to_owned(),
             };
             return Some(Failure::usage(
                 format!(
@@ -135,16 +138,18 @@ impl Called {
 
 /// The host that is called, and its key.
 fn called(args: &PrivateArgs, host: &str) -> Result<Called, Failure> {
-    let hosts = KnownHosts::at(folder()?.join("known_hosts"));
     let named = args.peer_key.as_ref().map(|key| fingerprint("--peer-key", key)).transpose()?;
-    let wrong = |error: KnownHostsError| {
-        Failure::usage(error.to_string(), "mend the line, or delete it; --peer-key adds hosts")
-    };
     if let Some(key) = named {
+        // Without a folder the host is not remembered.
+        let hosts = known_hosts().ok();
         return Ok(Called { host: host.to_owned(), key, hosts, line: None });
     }
-    match hosts.find(host).map_err(wrong)? {
-        Some(known) => Ok(Called { host: host.to_owned(), key: known.fingerprint, hosts, line: Some(known) }),
+    let hosts = known_hosts()?;
+    match hosts.find(host).map_err(|error| unreadable(&error))? {
+        Some(known) => {
+            let key = known.fingerprint;
+            Ok(Called { host: host.to_owned(), key, hosts: Some(hosts), line: Some(known) })
+        }
         None => Err(Failure::usage(
             format!("{host} is not known: its key is in no line of {}", hosts.path().display()),
             "add the fingerprint that tfrc prints there, once: --peer-key SHA256:...",
@@ -171,11 +176,77 @@ fn unusable(error: &KeyError) -> Failure {
     }
 }
 
+fn unreadable(error: &KnownHostsError) -> Failure {
+    let remedy = match error {
+        KnownHostsError::Line { .. } => "mend the line, or delete it; --peer-key adds hosts",
+        _ => "mend it, or name the key with --peer-key: the file is not needed then",
+    };
+    Failure::usage(error.to_string(), remedy)
+}
+
 /// The folder of this program among the user's settings.
-fn folder() -> Result<PathBuf, Failure> {
+fn folder(remedy: &str) -> Result<PathBuf, Failure> {
     settings_folder().ok_or_else(|| {
-        Failure::usage("no folder for keys: neither HOME nor XDG_CONFIG_HOME is set", "set one of them")
+        Failure::usage(
+            "no folder for keys: neither HOME nor XDG_CONFIG_HOME is set",
+            format!("set one of them, or {remedy}"),
+        )
     })
+}
+
+fn key_file(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    match named {
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(folder("name a file with --key")?.join("key")),
+    }
+}
+
+fn known_hosts() -> Result<KnownHosts, Failure> {
+    folder("name the key with --peer-key").map(|folder| KnownHosts::at(folder.join("known_hosts")))
+}
+
+/// The fingerprint of this end's key, which is made if there is none.
+///
+/// # Errors
+/// [`Failure::Usage`] if the file cannot be used.
+pub(crate) fn show_key(named: Option<&Path>) -> Result<String, Failure> {
+    let path = key_file(named)?;
+    let loaded = Key::load_or_make(&path).map_err(|error| unusable(&error))?;
+    Ok(format!("{} {}\n", loaded.key.fingerprint(), path.display()))
+}
+
+/// Makes a new key for this end. Says which one is over.
+///
+/// # Errors
+/// [`Failure::Usage`] if the file cannot be written.
+pub(crate) fn renew_key(named: Option<&Path>) -> Result<String, Failure> {
+    let path = key_file(named)?;
+    // One that cannot be read is over too.
+    let old = Key::load(&path).ok().flatten().map(|old| old.key.fingerprint());
+    let new = Key::renew(&path).map_err(|error| unusable(&error))?.fingerprint();
+    let over = old.map(|old| format!("{old} is over: take it out of each --allow-key\n"));
+    Ok(format!("{new} {}\n{}", path.display(), over.unwrap_or_default()))
+}
+
+/// Forgets the key of a host.
+///
+/// # Errors
+/// [`Failure::Usage`] if it is not known, or the file cannot be used.
+pub(crate) fn forget_host(host: &str) -> Result<String, Failure> {
+    let hosts = known_hosts()?;
+    match hosts.forget(host).map_err(|error| unreadable(&error))? {
+        Some(known) => {
+            let path = hosts.path().display();
+            Ok(format!(
+                "{host} is forgotten: its key was {} (line {} of {path})\n",
+                known.fingerprint, known.line
+            ))
+        }
+        None => Err(Failure::usage(
+            format!("{host} is in no line of {}", hosts.path().display()),
+            "write it as that file does: HOST:PORT",
+        )),
+    }
 }
 
 /// The address by which hosts elsewhere see this one, as far as its own routes say: a socket that

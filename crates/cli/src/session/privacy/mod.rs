@@ -12,7 +12,7 @@ use crate::args::PrivateArgs;
 use crate::reporter::Reporter;
 
 #[cfg(feature = "quic")]
-pub(crate) use keys::Keys;
+pub(crate) use keys::{Keys, forget_host, renew_key, show_key};
 
 /// The protection of a session from others than its ends.
 #[derive(Debug)]
@@ -30,6 +30,15 @@ pub(crate) fn only_dccp(name: &str) -> Failure {
     Failure::usage(
         format!("{option} belongs to DCCP, and --quic sends by QUIC"),
         format!("leave out {option}, or --quic"),
+    )
+}
+
+/// The failure of a program without QUIC that is asked for it.
+#[cfg(not(feature = "quic"))]
+pub(crate) fn without_quic() -> Failure {
+    Failure::usage(
+        "this `tfrc` was built without QUIC: it cannot send or receive privately",
+        "build it with `cargo install --locked --path crates/cli --features quic`, or take a released one",
     )
 }
 
@@ -57,10 +66,7 @@ impl Privacy {
     #[cfg(not(feature = "quic"))]
     pub(crate) fn new(args: &PrivateArgs, _: Does<'_>, _: &mut Reporter) -> Result<Self, Failure> {
         if args.quic {
-            return Err(Failure::usage(
-                "this `tfrc` was built without QUIC: it cannot send or receive privately",
-                "build it with `cargo install --locked --path crates/cli --features quic`, or take a released one",
-            ));
+            return Err(without_quic());
         }
         Ok(Self::None)
     }
