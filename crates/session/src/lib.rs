@@ -7,9 +7,10 @@
 //!
 //! Around it stand the ways of the data: a [`DatagramSource`] cuts a file, a pipe or a port's
 //! datagrams, an [`Inbox`] puts in order what has come, a [`DatagramWriter`] writes it to an
-//! [`Output`]. A file that has to arrive whole goes from a [`FileSource`] to a [`FileTaker`] in their
-//! place; [`send_file`] and [`receive_file`] are all of it in one call. [`Part`], [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`.
-//! All other bytes on the network are of the two crates below.
+//! [`Output`]. A file that has to arrive whole goes from a [`FileSource`] to a [`FileTaker`] in
+//! their place; [`send_file`] and [`receive_file`] are all of it in one call. [`Part`],
+//! [`ClosingWord`] and [`Tally`] are the words between two programs `tfrc`. All other bytes on the
+//! network are of the two crates below.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this crate is a host: it reads clocks")]
 
