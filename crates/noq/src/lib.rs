@@ -135,8 +135,8 @@ pub struct Tfrc {
     is_marked: bool,
     /// The transport's smoothed round-trip time, without the peer's delays.
     round_trip: std::time::Duration,
-    /// The transport has measured that. It takes an acknowledgement in after it has told of it: with
-    /// the first one comes what it assumes for a path that it does not know.
+    /// The transport has measured that. It takes an acknowledgement in after it has told of it:
+    /// with the first one comes what it assumes for a path that it does not know.
     is_measured: bool,
     /// At least so long after its departure noq waits for a packet that it has declared lost: two
     /// probe timeouts (RFC 9002 §6.2.1), as they are if the round-trip time does not vary.

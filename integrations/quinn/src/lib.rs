@@ -93,8 +93,8 @@ pub struct Tfrc {
     mtu: u64,
     /// The transport's smoothed round-trip time, without the peer's delays.
     round_trip: std::time::Duration,
-    /// The transport has measured that. It takes an acknowledgement in after it has told of it: with
-    /// the first one comes what it assumes for a path that it does not know.
+    /// The transport has measured that. It takes an acknowledgement in after it has told of it:
+    /// with the first one comes what it assumes for a path that it does not know.
     is_measured: bool,
 }
 
