@@ -6,27 +6,40 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustsec::advisory::Informational;
-use rustsec::report::{Report, Settings};
-use rustsec::{Advisory, Database, Lockfile};
+use semver::Version;
+use serde::Deserialize;
 
+use super::advisory::{Advisory, BEGINNING, shortened};
 use crate::{Outcome, root};
 
 /// The folder of the snapshot.
 const PLACE: &str = ".ci/supply-chain";
 /// Environment variable with a checkout of the database, for `cargo xtask full`.
 const VARIABLE: &str = "TFRC_ADVISORIES";
-/// The first line of an advisory.
-const BEGINNING: &str = "```toml\n";
 /// Days after which a snapshot is renewed though every crate was looked up for it.
 const OLD: i64 = 90;
 
+/// A lock file of cargo, as far as it matters here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Lockfile {
+    package: Vec<Package>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: String,
+    version: Version,
+    /// `None` for a crate of ours.
+    source: Option<String>,
+}
+
 /// A snapshot, or a checkout of the database, and what was looked up for it.
 struct Snapshot {
-    database: Database,
+    database: Vec<Advisory>,
     /// The day of its newest advisory, `YYYY-MM-DD`.
     taken: String,
     /// The names of the crates that were looked up.
@@ -82,7 +95,7 @@ impl Snapshot {
         println!(
             "   {} lock files with {all} crates against {} advisories of {}, {days} days old",
             locked.len(),
-            self.database.iter().len(),
+            self.database.len(),
             self.taken
         );
         println!(
@@ -92,8 +105,9 @@ impl Snapshot {
         );
         let mut complaints: Vec<String> = Vec::new();
         for (file, lockfile) in locked {
-            complaints
-                .extend(complaints_about(&self.database, lockfile).map(|what| format!("{file}: {what}")));
+            complaints.extend(
+                complaints_about(&self.database, lockfile).into_iter().map(|what| format!("{file}: {what}")),
+            );
         }
         if unseen.len() > self.ceiling {
             let names: Vec<&str> = unseen.iter().map(String::as_str).collect();
@@ -124,8 +138,7 @@ pub(super) fn check() -> Outcome {
 pub(crate) fn renew(database: &Path) -> Outcome {
     let (old, locked) = (Snapshot::ours()?, locked()?);
     let shown = database.display();
-    let new = Database::open(database).map_err(|e| format!("{shown}: {e}"))?;
-    let newest = new.iter().map(|advisory| advisory.metadata.date.as_str().to_owned()).max();
+    let newest = newest(database)?;
     let taken = newest.ok_or_else(|| format!("{shown} has no advisory in crates/"))?;
     let place = root().join(PLACE);
     let renewed = old.renewed(&taken, &foreign(&locked));
@@ -170,52 +183,55 @@ pub(crate) fn renewed() -> Outcome {
 fn texts_of(database: &Path, names: &BTreeSet<String>) -> Result<Vec<String>, String> {
     let mut texts = Vec::new();
     for name in names {
-        let folder = database.join("crates").join(name);
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries {
-            let entry = entry.map_err(|e| format!("{}: {e}", folder.display()))?;
-            let file = entry.file_name().to_string_lossy().into_owned();
-            if !file.ends_with(".md") {
-                continue;
-            }
-            let text =
-                fs::read_to_string(entry.path()).map_err(|e| format!("{}: {e}", entry.path().display()))?;
-            let short =
-                shortened(&text).ok_or_else(|| format!("{}: no front matter", entry.path().display()))?;
-            texts.push(short);
+        for file in files_in(&database.join("crates").join(name))? {
+            let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            texts.push(shortened(&text).ok_or_else(|| format!("{}: no front matter", file.display()))?);
         }
     }
     texts.sort();
     Ok(texts)
 }
 
-/// The database of these advisories; the library reads it from files.
-fn database(advisories: &str) -> Result<Database, String> {
-    let broken = |error: &dyn std::fmt::Display| format!("{PLACE}/advisories.md: {error}");
-    let place = tempfile::tempdir().map_err(|e| broken(&e))?;
-    fs::create_dir_all(place.path().join("crates")).map_err(|e| broken(&e))?;
-    for text in advisories.split(BEGINNING).skip(1) {
-        let text = format!("{BEGINNING}{text}\n");
-        let advisory: Advisory = text.parse().map_err(|e: rustsec::Error| broken(&e))?;
-        let folder = place.path().join("crates").join(advisory.metadata.package.as_str());
-        let written = fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(folder.join(format!("{}.md", advisory.id())), text));
-        written.map_err(|e| broken(&e))?;
+/// The day of the newest advisory of a database.
+fn newest(database: &Path) -> Result<Option<String>, String> {
+    let mut newest = None;
+    for folder in entries(&database.join("crates"))? {
+        for file in files_in(&folder)? {
+            let read = fs::read_to_string(&file).map_err(|e| e.to_string());
+            let advisory = read.and_then(|text| Advisory::read(&text));
+            let advisory = advisory.map_err(|e| format!("{}: {e}", file.display()))?;
+            newest = newest.max(Some(advisory.date().to_owned()));
+        }
     }
-    Database::open(place.path()).map_err(|e| broken(&e))
+    Ok(newest)
 }
 
-/// The front matter and the title of an advisory.
-fn shortened(text: &str) -> Option<String> {
-    let (matter, rest) = text.strip_prefix(BEGINNING)?.split_once("\n```\n")?;
-    let title = rest.lines().find(|line| line.starts_with("# "))?;
-    Some(format!("```toml\n{matter}\n```\n\n{title}\n"))
+/// The advisories in the folder of a crate; none if there is no such folder.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let all = entries(folder)?;
+    Ok(all.into_iter().filter(|path| path.extension().is_some_and(|end| end == "md")).collect())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
+}
+
+/// These advisories, one behind another.
+fn database(advisories: &str) -> Result<Vec<Advisory>, String> {
+    let texts = advisories.split(BEGINNING).skip(1);
+    let all = texts.map(|text| Advisory::read(&format!("{BEGINNING}{text}\n")));
+    all.collect::<Result<_, _>>().map_err(|e| format!("{PLACE}/advisories.md: {e}"))
 }
 
 /// The lock files, each with its name.
 fn locked() -> Result<Vec<(String, Lockfile)>, String> {
     let load = |file: String| {
-        let lockfile = Lockfile::load(root().join(&file)).map_err(|e| format!("{file}: {e}"))?;
+        let text = fs::read_to_string(root().join(&file)).map_err(|e| format!("{file}: {e}"))?;
+        let lockfile = toml::from_str(&text).map_err(|e| format!("{file}: {e}"))?;
         Ok((file, lockfile))
     };
     super::locks()?.into_iter().map(load).collect()
@@ -223,8 +239,8 @@ fn locked() -> Result<Vec<(String, Lockfile)>, String> {
 
 /// The names of the crates in them that come from outside.
 fn foreign(locked: &[(String, Lockfile)]) -> BTreeSet<String> {
-    let packages = locked.iter().flat_map(|(_, lockfile)| &lockfile.packages);
-    packages.filter(|one| one.source.is_some()).map(|one| one.name.as_str().to_owned()).collect()
+    let packages = locked.iter().flat_map(|(_, lockfile)| &lockfile.package);
+    packages.filter(|one| one.source.is_some()).map(|one| one.name.clone()).collect()
 }
 
 /// Days since a snapshot was taken.
@@ -233,26 +249,13 @@ fn age(taken: &str) -> Result<i64, String> {
 }
 
 /// Vulnerable, unsound and unmaintained packages of a lock file.
-fn complaints_about(database: &Database, lockfile: &Lockfile) -> impl Iterator<Item = String> {
-    let settings = Settings {
-        informational_warnings: vec![Informational::Unsound, Informational::Unmaintained],
-        ..Settings::default()
-    };
-    let report = Report::generate(database, lockfile, &settings);
-    let vulnerable = report.vulnerabilities.list.into_iter().map(|found| {
-        format!(
-            "{} {}: {} {}",
-            found.package.name, found.package.version, found.advisory.id, found.advisory.title
-        )
+fn complaints_about(database: &[Advisory], lockfile: &Lockfile) -> Vec<String> {
+    let foreign = lockfile.package.iter().filter(|package| package.source.is_some());
+    let told = foreign.flat_map(|Package { name, version, .. }| {
+        let about = database.iter().filter(|advisory| advisory.is_about(name, version));
+        about.map(move |advisory| format!("{name} {version}: {advisory}"))
     });
-    let warned = report.warnings.into_values().flatten().map(|warning| {
-        let kind = warning.kind.as_str();
-        let what = warning
-            .advisory
-            .map_or(String::new(), |advisory| format!(": {} {}", advisory.id, advisory.title));
-        format!("{} {} is {kind}{what}", warning.package.name, warning.package.version)
-    });
-    vulnerable.chain(warned)
+    told.collect()
 }
 
 /// Whole days from the beginning of a day, written `YYYY-MM-DD`, to `now`.
@@ -278,37 +281,31 @@ mod tests {
         }
     }
 
-    /// A locked version before the patched one is found; the patched one is not.
+    /// A locked version before the patched one is found, in what comes from outside.
     #[test]
     fn a_vulnerable_version_is_found() {
-        let place = std::env::temp_dir().join(format!("tfrc-advisories-{}", std::process::id()));
-        let advisories = place.join("crates/example");
-        std::fs::create_dir_all(&advisories).expect("a directory");
         let text = "```toml\n[advisory]\nid = \"RUSTSEC-2020-0001\"\npackage = \"example\"\n\
-                    date = \"2020-01-01\"\n[versions]\npatched = [\">= 1.2.0\"]\n```\n\n# Example breaks\n\nText.\n";
-        std::fs::write(advisories.join("RUSTSEC-2020-0001.md"), text).expect("written");
-        let database = Database::open(&place).expect("a database");
-        std::fs::remove_dir_all(&place).expect("removed");
-        let found = |version: &str| {
-            let lock = format!(
-                "version = 4\n[[package]]\nname = \"example\"\nversion = \"{version}\"\n\
-                 source = \"registry+https://github.com/rust-lang/crates.io-index\"\n"
-            );
-            complaints_about(&database, &lock.parse().expect("a lock file")).count()
+                    date = \"2020-01-01\"\n[versions]\npatched = [\">= 1.2.0\"]\n```\n\n# Example breaks\n";
+        let database = database(&format!("{text}\n{}", text.replace("1.2", "1.1"))).expect("two");
+        let found = |version: &str, source: &str| {
+            let lock = format!("[[package]]\nname = \"example\"\nversion = \"{version}\"\n{source}");
+            complaints_about(&database, &toml::from_str(&lock).expect("a lock file")).len()
         };
-        assert_eq!((found("1.1.9"), found("1.2.0")), (1, 0));
+        let source = "source = \"registry+https://example\"";
+        assert_eq!((found("1.0.9", source), found("1.1.9", source), found("1.2.0", source)), (2, 1, 0));
+        assert_eq!(found("1.0.9", ""), 0);
     }
+
     /// The number of crates that nobody looked up may fall and not grow; a version with an advisory
     /// is named whatever it is.
     #[test]
     fn the_number_of_unseen_crates_may_not_grow() {
-        let lock: Lockfile = "version = 4\n[[package]]\nname = \"seen\"\nversion = \"1.0.0\"\n\
+        let lock = "version = 4\n[[package]]\nname = \"seen\"\nversion = \"1.0.0\"\n\
              source = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
              [[package]]\nname = \"unseen\"\nversion = \"1.0.0\"\n\
              source = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
-             [[package]]\nname = \"ours\"\nversion = \"1.0.0\"\n"
-            .parse()
-            .expect("a lock file");
+             [[package]]\nname = \"ours\"\nversion = \"1.0.0\"\n";
+        let lock = toml::from_str(lock).expect("a lock file");
         let locked = [("Cargo.lock".to_owned(), lock)];
         let snapshot = |ceiling| Snapshot {
             database: database("").expect("an empty one"),
@@ -339,12 +336,5 @@ mod tests {
             assert_eq!((renewed.asked, renewed.looked_up), (names(asked), names(&["seen", "unseen"])));
             assert_eq!(renewed.taken, taken);
         }
-    }
-
-    #[test]
-    fn an_advisory_is_kept_without_its_description() {
-        let matter = "```toml\n[advisory]\nid = \"RUSTSEC-2020-0001\"\n```\n\n# Example breaks\n";
-        assert_eq!(shortened(&format!("{matter}\nMuch text.\n")).as_deref(), Some(matter));
-        assert_eq!(shortened("# Example breaks\n"), None);
     }
 }

@@ -5,6 +5,7 @@
 //! hand after a change of one of them, and a hash of them is recorded; a check compares the hash.
 
 mod advisories;
+mod advisory;
 
 use tfrc_units::hash::fnv1a;
 
