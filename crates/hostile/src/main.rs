@@ -243,7 +243,7 @@ fn tables(bench: &Bench, [attacks, faults]: &[Vec<&Case>; 2], text: &mut String)
 
 /// All attacks.
 fn attacks() -> Vec<&'static Case> {
-    let groups: [&'static [Case]; 11] = [
+    let groups: [&'static [Case]; 12] = [
         &icmp::CASES,
         &mtu::CASES,
         &narrow::CASES,
