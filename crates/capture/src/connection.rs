@@ -79,8 +79,8 @@ pub(crate) struct Connection {
     asked: Option<Tap>,
     dialogue: Vec<Said>,
     said: BTreeMap<(Side, u8, Vec<u8>), usize>,
-    /// Changes without an answer: who asked, feature, true if it is the asker's own.
-    open: VecDeque<(Side, u8, bool)>,
+    /// Changes without an answer: who asked, feature, where it is located.
+    open: VecDeque<(Side, u8, Side)>,
     breaches: Breaches,
     end: Option<String>,
 }
@@ -290,15 +290,15 @@ impl Connection {
             FeatureOp::ConfirmL => (false, true),
             FeatureOp::ConfirmR => (false, false),
         };
+        let located = if located_here { from } else { 1 - from };
         if asked_here {
-            let change = (from, feature.feature, located_here);
+            let change = (from, feature.feature, located);
             if !self.open.contains(&change) && self.open.len() < FEATURES {
                 self.open.push_back(change);
             }
         } else {
-            // The answer to a Change R is a Confirm L, and the reverse.
-            self.open.retain(|change| *change != (1 - from, feature.feature, !located_here));
-            let located = if located_here { from } else { 1 - from };
+            // It settles the feature for both: Linux answers a Change with a Change of its own.
+            self.open.retain(|(_, open, place)| (*open, *place) != (feature.feature, located));
             if Feature::from_number(feature.feature) == Some(Feature::Ccid)
                 && let Some(ccid) = feature.values.first()
             {
@@ -312,7 +312,7 @@ impl Connection {
             line.times += 1;
         } else if self.dialogue.len() < LINES {
             self.said.insert(key, self.dialogue.len());
-            let must = if mandatory { ", or a Reset (Mandatory)" } else { "" };
+            let must = if mandatory { " (Mandatory)" } else { "" };
             let text = describe::feature_text(feature) + must;
             self.dialogue.push(Said { packet, from: name(from).to_owned(), text, times: 1 });
         }
@@ -370,12 +370,12 @@ impl Connection {
 
     /// R as far as it is known, seconds. Without a handshake it is worked out again now and then.
     fn rtt(&mut self) -> Option<f64> {
-        if let Some(rtt) = self.handshake.rtt() {
+        if let Some(rtt) = self.handshake.rtt(self.asked) {
             return Some(rtt);
         }
         if self.rtt.is_none() || self.packets.is_multiple_of(RTT_PERIOD) {
             let counter = || self.halves.iter().find_map(Half::counter_rtt);
-            self.rtt = round_trips(&self.place(), &self.ends, &self.handshake).r_s.or_else(counter);
+            self.rtt = round_trips(&self.place(), &self.ends, &self.handshake, self.asked).r_s.or_else(counter);
         }
         self.rtt
     }
@@ -383,15 +383,15 @@ impl Connection {
     /// The result.
     pub(crate) fn finish(self) -> ConnectionSeen {
         let place = self.place();
-        let mut rtt = round_trips(&place, &self.ends, &self.handshake);
+        let mut rtt = round_trips(&place, &self.ends, &self.handshake, self.asked);
         rtt.ccval_s = [self.halves[0].counter_rtt(), self.halves[1].counter_rtt()];
         if rtt.r_s.is_none()
             && let Some(r) = rtt.ccval_s[0].or(rtt.ccval_s[1])
         {
             (rtt.r_s, rtt.r_by) = (Some(r), Some("CCVal".to_owned()));
         }
-        let unanswered = self.open.iter().map(|(side, feature, own)| {
-            let whose = if *own { "for itself" } else { "of the peer" };
+        let unanswered = self.open.iter().map(|(side, feature, located)| {
+            let whose = if side == located { "for itself" } else { "of the peer" };
             format!("{}: {} {whose}", name(*side), describe::feature_name(*feature))
         });
         let unanswered = unanswered.collect();

@@ -34,8 +34,9 @@ pub struct Recording {
 
 /// A DCCP connection.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureConnection")]
 pub struct ConnectionSeen {
-    /// Address and DCCP port of the client, or of the end that was seen first.
+    /// Address and DCCP port of the client; without a handshake, of the end with the higher port.
     pub client: String,
     /// Address and DCCP port of the server.
     pub server: String,
@@ -74,6 +75,7 @@ pub struct ConnectionSeen {
 /// Carrier of DCCP packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "CaptureCarrier")]
 pub enum Carrier {
     /// IP, protocol 33.
     Ip,
@@ -84,6 +86,7 @@ pub enum Carrier {
 /// Place of the tap on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "CaptureTap")]
 pub enum Tap {
     /// At the client.
     Client,
@@ -97,6 +100,7 @@ pub enum Tap {
 
 /// Round-trip times by each method, seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRoundTrips")]
 pub struct RoundTrips {
     /// R, the value used for loss events and rates.
     pub r_s: Option<f64>,
@@ -117,6 +121,7 @@ pub struct RoundTrips {
 
 /// One line of the negotiation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureNegotiation")]
 pub struct Said {
     /// Number of the first packet with it.
     pub packet: u64,
@@ -130,6 +135,7 @@ pub struct Said {
 
 /// A requirement that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureBroken")]
 pub struct Broken {
     /// The section that requires it.
     pub section: String,
@@ -145,6 +151,7 @@ pub struct Broken {
 
 /// Data in one direction: a half-connection.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureDirection")]
 pub struct Direction {
     /// `client` or `server`: the sender of the data.
     pub from: String,
@@ -172,6 +179,7 @@ pub struct Direction {
 
 /// Losses of one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureLosses")]
 pub struct LossesSeen {
     /// Runs of missing numbers that no late packet has filled.
     pub gaps: u64,
@@ -197,6 +205,7 @@ pub struct LossesSeen {
 
 /// A gap in the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureGap")]
 pub struct Gap {
     /// The first missing number, counted from the first packet of the direction.
     pub at: u64,
@@ -208,6 +217,7 @@ pub struct Gap {
 
 /// A loss event.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureLossEvent")]
 pub struct LossEvent {
     /// The packet that began it, counted from the first packet of the direction.
     pub at: u64,
@@ -217,6 +227,7 @@ pub struct LossEvent {
 
 /// Reports of a receiver.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureReports")]
 pub struct Reports {
     /// Number of reports.
     pub count: u64,
@@ -232,6 +243,7 @@ pub struct Reports {
 
 /// A report.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureReport")]
 pub struct ReportSeen {
     /// Number of the packet in the file.
     pub packet: u64,
@@ -259,6 +271,7 @@ pub struct ReportSeen {
 
 /// Sent and allowed rates.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRates")]
 pub struct Rates {
     /// Median of sent ÷ allowed.
     pub share_median: Option<f64>,
@@ -276,6 +289,7 @@ pub struct Rates {
 
 /// A time between two reports, at least a round-trip time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureStretch")]
 pub struct Stretch {
     /// Its end, seconds.
     pub time_s: f64,
@@ -297,6 +311,7 @@ pub struct Stretch {
 
 /// An option that was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureOption")]
 pub struct OptionSeen {
     /// Its number.
     pub number: u8,

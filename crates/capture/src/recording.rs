@@ -180,9 +180,13 @@ impl<'o> Table<'o> {
                     self.left_out += 1;
                     return true;
                 }
-                // The sender of the first packet counts as the client, unless it can only be the
-                // server's.
-                let is_server = matches!(packet.header, Header::Response { .. } | Header::CloseReq { .. });
+                // Without a Request or Response the higher port is taken for the client's: systems
+                // hand out high ones.
+                let is_server = match packet.header {
+                    Header::Request { .. } => false,
+                    Header::Response { .. } | Header::CloseReq { .. } => true,
+                    _ => packet.source_port < packet.destination_port,
+                };
                 let client = if is_server { 1 - lower } else { lower };
                 let (client_end, server_end) = if is_server { (to, from) } else { (from, to) };
                 let beginning = Beginning {

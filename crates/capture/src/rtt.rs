@@ -61,8 +61,11 @@ impl Handshake {
     }
 
     /// R by the handshake, seconds: the near part is the time of a host, not of the path.
-    pub(crate) fn rtt(&self) -> Option<f64> {
+    /// A place that was asked for decides which part that is.
+    pub(crate) fn rtt(&self, asked: Option<Tap>) -> Option<f64> {
         match (self.to_server, self.to_client) {
+            (Some(server), _) if asked == Some(Tap::Client) => Some(server),
+            (_, Some(client)) if asked == Some(Tap::Server) => Some(client),
             (Some(server), Some(client)) if client < NEAR * server => Some(server),
             (Some(server), Some(client)) if server < NEAR * client => Some(client),
             (Some(server), Some(client)) => Some(server + client),
@@ -119,7 +122,13 @@ fn nearer(server: Option<f64>, client: Option<f64>) -> Option<Tap> {
 }
 
 /// The round-trip times by each method.
-pub(crate) fn round_trips(place: &Place, ends: &[End; 2], handshake: &Handshake) -> RoundTrips {
+pub(crate) fn round_trips(
+    place: &Place,
+    ends: &[End; 2],
+    handshake: &Handshake,
+    asked: Option<Tap>,
+) -> RoundTrips {
+    let by_handshake = handshake.rtt(asked);
     let [client, server] = ends;
     // From the tap to the far end and back; both ways where the tap is between the ends.
     let over = |to_server: Option<f64>, to_client: Option<f64>| match place.tap {
@@ -131,12 +140,12 @@ pub(crate) fn round_trips(place: &Place, ends: &[End; 2], handshake: &Handshake)
     let echo = over(client.echoed.median(), server.echoed.median());
     let acknowledgement = over(client.acknowledged.median(), server.acknowledged.median());
     let least = over(client.acknowledged.least(), server.acknowledged.least());
-    let methods = [(handshake.rtt(), "handshake"), (echo, "timestamp echo"), (acknowledgement, "acknowledgements")];
+    let methods = [(by_handshake, "handshake"), (echo, "timestamp echo"), (acknowledgement, "acknowledgements")];
     let found = methods.into_iter().find_map(|(rtt, by)| rtt.filter(|rtt| *rtt > 0.0).map(|rtt| (rtt, by)));
     RoundTrips {
         r_s: found.map(|(rtt, _)| rtt),
         r_by: found.map(|(_, by)| by.to_owned()),
-        handshake_s: handshake.rtt(),
+        handshake_s: by_handshake,
         echo_s: echo,
         acknowledgement_s: acknowledgement,
         acknowledgement_least_s: least,

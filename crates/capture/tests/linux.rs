@@ -80,3 +80,41 @@ fn five_and_twelve_drops_by_both_rules() {
         assert!(direction.reports.rule.as_deref().is_some_and(|rule| rule.starts_with("Linux 6.1")), "{name}: {:?}", direction.reports);
     }
 }
+/// Connections of ten kinds one after another: reset codes, a wrong checksum, all kept apart.
+#[test]
+fn connections_one_after_another() {
+    let options = Options { tap: Some(Tap::Client), ..Options::default() };
+    let recording = recording("raw-client-to-linux", &options);
+    assert!(recording.connections.len() >= 8, "{}", recording.connections.len());
+    assert_eq!(recording.connections.iter().map(|c| c.packets).sum::<u64>(), recording.packets);
+    let ends: BTreeSet<_> = recording.connections.iter().filter_map(|c| c.end.clone()).collect();
+    for code in ["Reset 1, Closed", "Reset 8, Bad Service Code", "Reset 6, Mandatory Error"] {
+        assert!(ends.iter().any(|end| end.starts_with(code)), "{code}: {ends:?}");
+    }
+    let broken: Vec<_> = recording.connections.iter().flat_map(|c| &c.broken).collect();
+    let wrong = broken.iter().filter(|broken| broken.section == "RFC 4340 §9").collect::<Vec<_>>();
+    assert_eq!(wrong.iter().map(|broken| broken.times).sum::<u64>(), 1, "{wrong:?}");
+}
+
+/// A capture that begins and ends in the middle: R from acknowledgements, p of the rest.
+#[test]
+fn a_part_of_a_capture() {
+    let whole = std::fs::read(path("linux-bidir-50ms")).expect("a capture of testdata");
+    // The file's head, then all from packet 201 on, cut within the last packet.
+    let mut at = 24;
+    for _ in 0..200 {
+        let kept = whole[at + 8..at + 12].try_into().map(u32::from_le_bytes).expect("four bytes");
+        at += 16 + kept as usize;
+    }
+    let part = [&whole[..24], &whole[at..whole.len() - 10]].concat();
+    let recording = read(part.as_slice(), &Options::default()).expect("a capture");
+    assert_eq!(recording.packets, 813 - 200);
+    assert!(recording.fault.as_deref().is_some_and(|fault| fault.contains("after packet 613")), "{:?}", recording.fault);
+    let [connection] = recording.connections.as_slice() else { panic!("{recording:?}") };
+    // The sender of the first packet is taken for the client.
+    assert_eq!((connection.tap, connection.service.as_deref()), (Tap::Client, None));
+    let rtt = &connection.rtt;
+    assert_eq!(rtt.r_by.as_deref(), Some("acknowledgements"));
+    assert!(rtt.r_s.is_some_and(|r| (r - 0.0507).abs() < 0.001), "{rtt:?}");
+    assert!(connection.directions.iter().all(|direction| direction.ccid == Some(3)));
+}

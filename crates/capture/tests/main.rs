@@ -1,2 +1,5 @@
-//! Tests of `tfrc-capture` on captures of Linux 6.1 and on files made here.
+//! Tests of `tfrc-capture` on captures of Linux 6.1, in every form, and on bytes that are no capture.
+
+mod forms;
+mod hostile;
 mod linux;
