@@ -34,7 +34,9 @@ impl Breach {
             Self::NoElapsedTime => ("RFC 4342 §8.2", "report without Elapsed Time"),
             Self::NoReceiveRate => ("RFC 4342 §8.3", "report without Receive Rate"),
             Self::NoLossIntervals => ("RFC 4342 §8.6", "report without Loss Intervals"),
-            Self::DataInPartOpen => ("RFC 4340 §8.1.5", "Data, not DataAck, before the server has answered the Ack"),
+            Self::DataInPartOpen => {
+                ("RFC 4340 §8.1.5", "Data, not DataAck, before the server has answered the Ack")
+            }
             Self::LossEventRateZero => ("RFC 4342 §8.5", "Loss Event Rate 0: 1/p is at least 1"),
         }
     }
@@ -52,7 +54,13 @@ impl Breaches {
     pub(crate) fn finish(self) -> Vec<Broken> {
         let all = self.0.into_iter().map(|((breach, by), (packet, times))| {
             let (section, text) = breach.text();
-            Broken { section: section.to_owned(), text: text.to_owned(), by: name(by).to_owned(), packet, times }
+            Broken {
+                section: section.to_owned(),
+                text: text.to_owned(),
+                by: name(by).to_owned(),
+                packet,
+                times,
+            }
         });
         all.collect()
     }

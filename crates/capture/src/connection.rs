@@ -176,10 +176,8 @@ impl Connection {
             }
             Header::Reset { reset, .. } => self.on_reset(from, seen, reset.code),
             Header::Sync { .. } => self.syncs += 1,
-            Header::Data { .. } if from == 0 => {
-                if self.handshake.is_part_open() {
-                    self.breaches.add(Breach::DataInPartOpen, from, seen.number);
-                }
+            Header::Data { .. } if from == 0 && self.handshake.is_part_open() => {
+                self.breaches.add(Breach::DataInPartOpen, from, seen.number);
             }
             Header::Data { .. } | Header::Ack { .. } | Header::DataAck { .. } if from == 1 => {
                 self.handshake.on_open();
@@ -375,7 +373,8 @@ impl Connection {
         }
         if self.rtt.is_none() || self.packets.is_multiple_of(RTT_PERIOD) {
             let counter = || self.halves.iter().find_map(Half::counter_rtt);
-            self.rtt = round_trips(&self.place(), &self.ends, &self.handshake, self.asked).r_s.or_else(counter);
+            self.rtt =
+                round_trips(&self.place(), &self.ends, &self.handshake, self.asked).r_s.or_else(counter);
         }
         self.rtt
     }

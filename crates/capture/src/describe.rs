@@ -34,7 +34,7 @@ pub(crate) fn option_name(kind: u8) -> &'static str {
         193 => "Loss Intervals",
         194 => "Receive Rate",
         195 => "Dropped Packets",
-        128..=191 => "an option of the other half-connection's CCID",
+        129..=191 => "an option of the other half-connection's CCID",
         196..=255 => "an unknown option of the CCID",
         _ => "an unknown option",
     }
@@ -48,8 +48,11 @@ pub(crate) fn option_value(option: &Opt<'_>) -> String {
         Opt::InitCookie(data) | Opt::Note(data) => format!("{} bytes", data.len()),
         Opt::NdpCount(n) => format!("{n} packets without data"),
         Opt::AckVector(vector) => {
-            let count = |state| vector.iter().filter(|run| run.state == state).map(|run| u64::from(run.packets)).sum();
-            let (received, missing): (u64, u64) = (count(CellState::Received), count(CellState::NotYetReceived));
+            let count = |state| {
+                vector.iter().filter(|run| run.state == state).map(|run| u64::from(run.packets)).sum()
+            };
+            let (received, missing): (u64, u64) =
+                (count(CellState::Received), count(CellState::NotYetReceived));
             let marked: u64 = count(CellState::ReceivedMarked);
             format!("{received} packets received, {marked} marked, {missing} not")
         }
@@ -104,10 +107,17 @@ const fn drop_name(code: DropCode) -> &'static str {
     }
 }
 
-/// A share as per cent with three significant figures.
+/// A share as per cent, with three significant figures down to 0.01 %.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    let digits = if percent <= 0.0 { 0 } else { (2 - percent.log10().floor() as i32).clamp(0, 9) as usize };
+    let digits = match percent {
+        p if p >= 100.0 || p <= 0.0 => 0,
+        p if p >= 10.0 => 1,
+        p if p >= 1.0 => 2,
+        p if p >= 0.1 => 3,
+        p if p >= 0.01 => 4,
+        _ => 6,
+    };
     format!("{percent:.digits$} %")
 }
 
@@ -165,7 +175,9 @@ pub(crate) fn feature_text(feature: &FeatureOption<'_>) -> String {
     // A Confirm has the value agreed and then the preferences.
     let agreed = match Feature::from_number(feature.feature) {
         Some(Feature::SequenceWindow | Feature::AckRatio) => values.clone(),
-        _ => feature_values(&FeatureOption { values: feature.values.get(..1).unwrap_or_default(), ..*feature }),
+        _ => {
+            feature_values(&FeatureOption { values: feature.values.get(..1).unwrap_or_default(), ..*feature })
+        }
     };
     match feature.op {
         FeatureOp::ChangeL => format!("wants for itself: {name} {values}"),

@@ -36,8 +36,10 @@ pub(crate) struct Told {
     pub(crate) delay: Duration,
 }
 
-/// Rules by which a peer may compute p, with the words for them.
-const RULES: [(&str, fn(&InverseP) -> Option<f64>); 4] = [
+/// A rule by which a peer may compute p, with the words for it.
+type Rule = (&'static str, fn(&InverseP) -> Option<f64>);
+
+const RULES: [Rule; 4] = [
     ("RFC 5348 §5.5, with history discounting", |p| p.discounted),
     ("RFC 5348 §5.4, without history discounting", |p| p.plain),
     ("RFC 4342 §10.2, loss events by CCVal", |p| p.by_counter),
@@ -135,8 +137,8 @@ impl Half {
         if let Some(reported) = told.inverse_p.filter(|_| sees_arrivals) {
             self.compared += 1;
             for ((_, rule), agreeing) in RULES.iter().zip(&mut self.agreeing) {
-                let agrees = rule(&by)
-                    .is_some_and(|ours| (ours - reported).abs() <= PACKETS.max(SHARE * reported));
+                let agrees =
+                    rule(&by).is_some_and(|ours| (ours - reported).abs() <= PACKETS.max(SHARE * reported));
                 *agreeing += u64::from(agrees);
             }
         }

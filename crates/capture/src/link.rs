@@ -68,7 +68,8 @@ pub(crate) fn name(link: u16) -> String {
 pub(crate) fn content<'a>(frame: &Frame<'a>) -> Content<'a> {
     let bytes = frame.bytes;
     let after = |at: usize| bytes.get(at..).unwrap_or_default();
-    let u16_at = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()).map(|b| u16::from_be_bytes(*b));
+    let u16_at =
+        |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()).map(|b| u16::from_be_bytes(*b));
     let missing = frame.length - bytes.len();
     let typed = |ether_type: Option<u16>, rest: &'a [u8], outgoing: Option<bool>| match ether_type {
         Some(number) => packet(&LaxSlicedPacket::from_ether_type(EtherType(number), rest), missing, outgoing),
@@ -95,12 +96,14 @@ fn packet<'a>(sliced: &LaxSlicedPacket<'a>, missing: usize, outgoing: Option<boo
     let (from, to, ecn, content) = match &sliced.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header();
-            let (from, to): (IpAddr, IpAddr) = (header.source_addr().into(), header.destination_addr().into());
+            let (from, to): (IpAddr, IpAddr) =
+                (header.source_addr().into(), header.destination_addr().into());
             (from, to, header.ecn().value(), ip.payload().clone())
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
             let header = ip.header();
-            let (from, to): (IpAddr, IpAddr) = (header.source_addr().into(), header.destination_addr().into());
+            let (from, to): (IpAddr, IpAddr) =
+                (header.source_addr().into(), header.destination_addr().into());
             (from, to, header.traffic_class() & 3, ip.payload().clone())
         }
         Some(LaxNetSlice::Arp(_)) => return Content::Other("ARP"),

@@ -131,8 +131,7 @@ impl Model {
         self.above += u64::from(is_above);
         *self.limits.entry(limit_text(limit).to_owned()).or_default() += 1;
         let equation = |p: Probability| {
-            (p > Probability::ZERO)
-                .then(|| Equation::default().rate(segment, last.rtt, p).bits_per_sec())
+            (p > Probability::ZERO).then(|| Equation::default().rate(segment, last.rtt, p).bits_per_sec())
         };
         self.series.push(Stretch {
             time_s: effect.at.as_secs_f64(),

@@ -184,7 +184,7 @@ fn take(
             let kept = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
             frame(facts, interface, u64::try_from(nanos).unwrap_or(u64::MAX), kept, packet.origlen);
         }
-        _ => {}
+        PcapBlockOwned::NG(_) => {}
     }
 }
 

@@ -103,7 +103,7 @@ impl<'o> Table<'o> {
         pair.sort_unstable();
         let wanted = |port| port == DCCP_IN_UDP || self.options.ports.contains(&port);
         let is_carried = wanted(from) || wanted(to) || self.pairs.contains(&pair);
-        if !is_carried && !(ip.missing == 0 && is_request(bytes)) {
+        if !(is_carried || ip.missing == 0 && is_request(bytes)) {
             return None;
         }
         if self.pairs.len() < PAIRS {
@@ -236,7 +236,8 @@ fn udp<'a>(ip: &IpPacket<'a>) -> Option<(UdpHeader, &'a [u8])> {
         return None;
     }
     let (header, bytes) = ip.payload.split_at_checked(UDP_HEADER)?;
-    let word = |at: usize| header.get(at..).and_then(|rest| rest.first_chunk::<2>()).map(|b| u16::from_be_bytes(*b));
+    let word =
+        |at: usize| header.get(at..).and_then(|rest| rest.first_chunk::<2>()).map(|b| u16::from_be_bytes(*b));
     let ports = [word(0)?, word(2)?];
     let checksum = if word(6)? == 0 { ChecksumSeen::ZeroUdp } else { ChecksumSeen::Fine };
     Some((UdpHeader { ports, checksum }, bytes))

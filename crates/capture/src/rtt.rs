@@ -106,7 +106,7 @@ impl Place {
         let (far_server, far_client) = (client.acknowledged.least(), server.acknowledged.least());
         match nearer(far_server, far_client) {
             Some(tap) => Self { tap, found_by: "delays of acknowledgements" },
-            None => Self { tap: Tap::Unknown, found_by: "no handshake, and data or answers of one end alone" },
+            None => Self { tap: Tap::Unknown, found_by: "no handshake, and answers of one end alone" },
         }
     }
 }
@@ -140,7 +140,8 @@ pub(crate) fn round_trips(
     let echo = over(client.echoed.median(), server.echoed.median());
     let acknowledgement = over(client.acknowledged.median(), server.acknowledged.median());
     let least = over(client.acknowledged.least(), server.acknowledged.least());
-    let methods = [(by_handshake, "handshake"), (echo, "timestamp echo"), (acknowledgement, "acknowledgements")];
+    let methods =
+        [(by_handshake, "handshake"), (echo, "timestamp echo"), (acknowledgement, "acknowledgements")];
     let found = methods.into_iter().find_map(|(rtt, by)| rtt.filter(|rtt| *rtt > 0.0).map(|rtt| (rtt, by)));
     RoundTrips {
         r_s: found.map(|(rtt, _)| rtt),

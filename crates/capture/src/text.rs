@@ -24,9 +24,9 @@ pub fn text(recording: &Recording) -> String {
         0,
         "file",
         format_args!(
-            "{}, {links}, {} packets in {}",
+            "{}, {links}, {} in {}",
             recording.format,
-            recording.packets,
+            counted(recording.packets, "packet"),
             time(recording.duration_s)
         ),
     );
@@ -35,7 +35,12 @@ pub fn text(recording: &Recording) -> String {
     }
     if recording.cut_packets > 0 {
         let cut = recording.cut_packets;
-        line(&mut out, 0, "cut", format_args!("of {cut} packets only the beginning was kept (snap length)"));
+        line(
+            &mut out,
+            0,
+            "cut",
+            format_args!("of {} only the beginning was kept (snap length)", counted(cut, "packet")),
+        );
     }
     if !recording.other.is_empty() {
         line(&mut out, 0, "not read", format_args!("{}", others(recording)));
@@ -75,14 +80,17 @@ fn connection(out: &mut String, seen: &ConnectionSeen) {
     let service = seen.service.as_ref().map_or(String::new(), |service| format!(", service {service}"));
     let _ = writeln!(
         out,
-        "{} -> {}: {carrier}{service}, {} packets from packet {} on",
-        seen.client, seen.server, seen.packets, seen.first_packet
+        "{} -> {}: {carrier}{service}, {} from packet {} on",
+        seen.client,
+        seen.server,
+        counted(seen.packets, "packet"),
+        seen.first_packet
     );
     let tap = match seen.tap {
         Tap::Client => "at the client",
         Tap::Server => "at the server",
         Tap::Middle => "between client and server",
-        Tap::Unknown => "not known; --side says it",
+        Tap::Unknown => "unknown: give --side",
     };
     line(out, 2, "tap", format_args!("{tap} ({})", seen.tap_found_by));
     line(out, 2, "R", round_trips(seen));
@@ -90,11 +98,11 @@ fn connection(out: &mut String, seen: &ConnectionSeen) {
         line(out, 2, "end", end);
     }
     if seen.syncs > 0 {
-        line(out, 2, "Sync", format_args!("{} packets: the ends were out of step", seen.syncs));
+        line(out, 2, "Sync", format_args!("{}: the ends were out of step", counted(seen.syncs, "packet")));
     }
     if seen.out_of_step > 0 {
-        let packets = seen.out_of_step;
-        line(out, 2, "out of step", format_args!("{packets} packets with numbers far off, not analysed"));
+        let packets = counted(seen.out_of_step, "packet");
+        line(out, 2, "out of step", format_args!("{packets} with numbers far off, not analysed"));
     }
     for (n, said) in dialogue(seen).iter().enumerate() {
         line(out, 2, if n == 0 { "negotiation" } else { "" }, said);
@@ -115,8 +123,9 @@ fn connection(out: &mut String, seen: &ConnectionSeen) {
         let options = direction.options.iter().filter(|option| !(32..=35).contains(&option.number));
         for (n, option) in options.enumerate() {
             let name = if n == 0 { "options" } else { "" };
-            let (from, times) = (&direction.from, option.times);
-            let text = format!("{from}: {} ({}), {times} times, last {}", option.name, option.number, option.last);
+            let (from, packets) = (&direction.from, counted(option.times, "packet"));
+            let text =
+                format!("{from}: {} ({}) in {packets}, last {}", option.name, option.number, option.last);
             line(out, 2, name, text);
         }
     }
@@ -141,7 +150,7 @@ fn round_trips(seen: &ConnectionSeen) -> String {
     let mut parts = Vec::new();
     match (rtt.r_s, &rtt.r_by) {
         (Some(r), Some(by)) => parts.push(format!("{} by {by}", time(r))),
-        _ => parts.push("not known".to_owned()),
+        _ => parts.push("unknown".to_owned()),
     }
     let methods = [("handshake", rtt.handshake_s), ("timestamp echo", rtt.echo_s)];
     let others = methods.into_iter().filter(|(name, _)| Some(*name) != rtt.r_by.as_deref());
@@ -174,9 +183,14 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
     let reports = &data.reports;
     if reports.count > 0 {
         let spacing = reports.spacing_s.map_or("-".to_owned(), time);
-        line(out, 4, "reports", format_args!("{}, median distance {spacing}", reports.count));
+        line(out, 4, "reports", format_args!("{}, {spacing} apart in the median", reports.count));
         if let (Some(rule), Some(agreeing)) = (&reports.rule, reports.agreeing) {
-            line(out, 4, "p reported", format_args!("follows {rule}; {} of the reports agree", percent(agreeing)));
+            line(
+                out,
+                4,
+                "p reported",
+                format_args!("follows {rule}; {} of the reports agree", percent(agreeing)),
+            );
         }
         let _ = writeln!(
             out,
@@ -216,12 +230,15 @@ fn losses(out: &mut String, losses: &LossesSeen) {
         4,
         "losses",
         format_args!(
-            "{data} data packets, {acknowledgements} acknowledgements ({by}) in {gaps} gaps; \
-             {marked} marked, {late} late, {duplicates} twice"
+            "{}, {} ({by}) in {}; {marked} marked, {late} late, {duplicates} twice",
+            counted(*data, "data packet"),
+            counted(*acknowledgements, "acknowledgement"),
+            counted(*gaps, "gap"),
         ),
     );
     let listed = losses.first_events.iter().take(LISTED);
-    let listed = listed.map(|event| format!("packet {} at {:.2} s", event.at, event.found_s)).collect::<Vec<_>>();
+    let listed =
+        listed.map(|event| format!("packet {} at {:.2} s", event.at, event.found_s)).collect::<Vec<_>>();
     let listed = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
     line(out, 4, "loss events", format_args!("{} by RFC 5348{listed}", losses.events));
 }
@@ -260,6 +277,12 @@ fn stretch_row(out: &mut String, stretch: &Stretch) {
         time(stretch.r_s),
         stretch.limit,
     );
+}
+
+/// A number of things.
+fn counted(n: u64, thing: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {thing}{ending}")
 }
 
 fn time(seconds: f64) -> String {

@@ -19,7 +19,8 @@ fn taken() -> Vec<Taken> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
     let (mut at, mut all) = (24, Vec::new());
     while at < file.len() {
-        let (kept, time) = (word(at + 8) as usize, u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)) * 1000);
+        let (kept, time) =
+            (word(at + 8) as usize, u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)) * 1000);
         // After the Ethernet header.
         all.push(Taken { at: time, ip: file[at + 30..at + 16 + kept].to_vec() });
         at += 16 + kept;
@@ -124,7 +125,11 @@ fn same(form: &str, found: &Recording, carrier: Carrier) {
         panic!("{form}: {found:?}");
     };
     assert_eq!(found.carrier, carrier, "{form}");
-    assert_eq!((found.tap, &found.rtt, &found.dialogue), (wanted.tap, &wanted.rtt, &wanted.dialogue), "{form}");
+    assert_eq!(
+        (found.tap, &found.rtt, &found.dialogue),
+        (wanted.tap, &wanted.rtt, &wanted.dialogue),
+        "{form}"
+    );
     assert_eq!(found.broken, wanted.broken, "{form}");
     assert_eq!(found.directions, wanted.directions, "{form}");
 }

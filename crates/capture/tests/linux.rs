@@ -44,9 +44,13 @@ fn a_call_in_both_directions() {
 
     // By hand 91.0 at 4.72 s: an acknowledgement is missing just before, which was taken for data
     // until three later packets had come. Its NDP Count is known with the next packet.
-    for (time, by_rfc, by_kernel) in
-        [(0.97, 31.0, 40.0), (1.24, 21.0, 37.0), (2.07, 37.5, 55.0), (4.72, 90.5, 188.0), (7.87, 153.5, 349.0)]
-    {
+    for (time, by_rfc, by_kernel) in [
+        (0.97, 31.0, 40.0),
+        (1.24, 21.0, 37.0),
+        (2.07, 37.5, 55.0),
+        (4.72, 90.5, 188.0),
+        (7.87, 153.5, 349.0),
+    ] {
         let report = report_at(to_client, time);
         assert_eq!(report.inverse_p, Some(by_kernel), "{report:?}");
         let by_arrivals = report.inverse_p_rfc5348.expect("loss events");
@@ -55,8 +59,16 @@ fn a_call_in_both_directions() {
         assert!((by_rule - by_kernel).abs() <= 2.0, "{report:?}");
     }
     assert_eq!(to_client.reports.count, 90);
-    assert!(to_client.reports.rule.as_deref().is_some_and(|rule| rule.starts_with("Linux 6.1")), "{:?}", to_client.reports.rule);
-    assert!(to_client.rates.share_median.is_some_and(|share| (share - 0.498).abs() < 0.05), "{:?}", to_client.rates.share_median);
+    assert!(
+        to_client.reports.rule.as_deref().is_some_and(|rule| rule.starts_with("Linux 6.1")),
+        "{:?}",
+        to_client.reports.rule
+    );
+    assert!(
+        to_client.rates.share_median.is_some_and(|share| (share - 0.498).abs() < 0.05),
+        "{:?}",
+        to_client.rates.share_median
+    );
     assert_eq!(to_client.rates.above, 0);
 }
 
@@ -66,9 +78,10 @@ fn a_call_in_both_directions() {
 fn five_and_twelve_drops_by_both_rules() {
     let five: &[u64] = &[100, 180, 300, 330, 500];
     let twelve: &[u64] = &[100, 140, 190, 250, 320, 400, 490, 510, 540, 580, 630, 690];
-    for (name, drops, ack, kernel, by_linux, by_rfc) in
-        [("linux-five-drops", five, 773, 148.0, 148.2, 136.9), ("linux-twelve-drops", twelve, 861, 68.0, 68.2, 68.2)]
-    {
+    for (name, drops, ack, kernel, by_linux, by_rfc) in [
+        ("linux-five-drops", five, 773, 148.0, 148.2, 136.9),
+        ("linux-twelve-drops", twelve, 861, 68.0, 68.2, 68.2),
+    ] {
         let recording = recording(name, &lost(drops));
         let direction = recording.connections.first().and_then(|c| c.directions.first()).expect("data");
         let report = direction.reports.series.iter().find(|r| r.acknowledges == ack).expect("that report");
@@ -77,7 +90,11 @@ fn five_and_twelve_drops_by_both_rules() {
         assert_eq!(report.inverse_p, Some(kernel), "{report:?}");
         assert!(is_near(report.inverse_p_linux, by_linux), "{report:?}");
         assert!(is_near(report.inverse_p_same_first, by_rfc), "{report:?}");
-        assert!(direction.reports.rule.as_deref().is_some_and(|rule| rule.starts_with("Linux 6.1")), "{name}: {:?}", direction.reports);
+        assert!(
+            direction.reports.rule.as_deref().is_some_and(|rule| rule.starts_with("Linux 6.1")),
+            "{name}: {:?}",
+            direction.reports
+        );
     }
 }
 /// Connections of ten kinds one after another: reset codes, a wrong checksum, all kept apart.
@@ -109,7 +126,11 @@ fn a_part_of_a_capture() {
     let part = [&whole[..24], &whole[at..whole.len() - 10]].concat();
     let recording = read(part.as_slice(), &Options::default()).expect("a capture");
     assert_eq!(recording.packets, 813 - 200);
-    assert!(recording.fault.as_deref().is_some_and(|fault| fault.contains("after packet 613")), "{:?}", recording.fault);
+    assert!(
+        recording.fault.as_deref().is_some_and(|fault| fault.contains("after packet 613")),
+        "{:?}",
+        recording.fault
+    );
     let [connection] = recording.connections.as_slice() else { panic!("{recording:?}") };
     // The sender of the first packet is taken for the client.
     assert_eq!((connection.tap, connection.service.as_deref()), (Tap::Client, None));

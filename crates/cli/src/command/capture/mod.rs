@@ -72,6 +72,9 @@ const HINT: &str = "name a pcap or pcapng file, as tcpdump -w, Wireshark or tfrc
 fn refusal(name: &str, error: CaptureError) -> Failure {
     match error {
         CaptureError::Read(error) => Failure::io(&name, &error),
+        CaptureError::Empty => {
+            Failure::usage(format!("{name}: {error}"), "record it again: tcpdump -w, Wireshark")
+        }
         error => Failure::usage(format!("{name}: {error}"), HINT),
     }
 }
@@ -96,9 +99,11 @@ fn write_native(from: &Path, to: &Path, options: &Options, name: &str) -> Result
     let failed = |error: io::Error| Failure::io(&to.display(), &error);
     let out = BufWriter::new(crate::page::create(to)?);
     let mut writer = Writer::new(out, LinkType::Raw).map_err(failed)?;
-    tfrc_capture::native(input, options, |at, packet| writer.packet(at, packet)).map_err(|error| match error {
-        CaptureError::Read(error) => failed(error),
-        error => refusal(name, error),
-    })?;
+    tfrc_capture::native(input, options, |at, packet| writer.packet(at, packet)).map_err(
+        |error| match error {
+            CaptureError::Read(error) => failed(error),
+            error => refusal(name, error),
+        },
+    )?;
     writer.flush().map_err(failed)
 }
