@@ -56,7 +56,7 @@ pub(crate) struct Hole {
     pub(crate) first: u64,
     /// The number after it.
     pub(crate) end: u64,
-    /// How many of its last packets had no data.
+    /// Number of its last packets that had no data.
     pub(crate) non_data: u64,
 }
 
@@ -291,5 +291,79 @@ impl Arrivals {
     pub(crate) fn counter_rtt(&self) -> Option<Duration> {
         let guess = by_counter().settings().receiver_rtt_before_sample;
         Some(self.by_counter.rtt()).filter(|rtt| *rtt != guess)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: u64 = 100;
+
+    /// Packets 10 ms apart: number, then NDP Count and mark.
+    fn after(packets: &[(u64, u64, Ecn)]) -> Arrivals {
+        let mut arrivals = Arrivals::new();
+        arrivals.expect(Instant::ZERO, FIRST);
+        for (n, (number, ndp, ecn)) in (1..).zip(packets) {
+            arrivals.on_packet(&Came {
+                at: Instant::from_nanos(n * 10_000_000),
+                number: *number,
+                kind: PacketKind::Data,
+                size: 500,
+                ecn: *ecn,
+                ccval: 0,
+                ndp: *ndp,
+                rtt: Some(Duration::from_millis(50)),
+            });
+        }
+        arrivals
+    }
+
+    fn plain(numbers: &[u64]) -> Vec<(u64, u64, Ecn)> {
+        numbers.iter().map(|number| (*number, 0, Ecn::NotEct)).collect()
+    }
+
+    #[test]
+    fn a_gap_is_data_but_for_what_ndp_count_says() {
+        let mut packets = plain(&[100, 101]);
+        packets.push((106, 3, Ecn::NotEct));
+        packets.extend(plain(&[107, 108, 109]));
+        let arrivals = after(&packets);
+        let losses = arrivals.losses();
+        assert_eq!((losses.gaps, losses.data, losses.non_data), (1, 1, 3));
+        assert_eq!(arrivals.loss_events(), 1);
+        assert_eq!(arrivals.events().iter().map(|event| event.number).collect::<Vec<_>>(), [102]);
+    }
+
+    /// Late packets take a loss back, the event with it; a second copy is a duplicate.
+    #[test]
+    fn late_packets_fill_a_gap() {
+        let all_but_two: Vec<_> = (100..130).filter(|n| !(110..112).contains(n)).collect();
+        let lost = after(&plain(&all_but_two));
+        assert_eq!((lost.losses().data, lost.loss_events()), (2, 1));
+        let one = after(&plain(&[&all_but_two[..], &[111]].concat()));
+        assert_eq!((one.losses().data, one.losses().late, one.losses().gaps), (1, 1, 1));
+        let both = after(&plain(&[&all_but_two[..], &[111, 110, 110]].concat()));
+        let losses = both.losses();
+        assert_eq!((losses.data, losses.late, losses.gaps, losses.duplicates), (0, 2, 0, 1));
+        assert_eq!((both.loss_events(), both.holes().len()), (0, 0));
+    }
+
+    /// RFC 5348 §5.1: a mark is a loss event like a loss, and no packet is missing.
+    #[test]
+    fn a_mark_is_an_event_without_a_loss() {
+        let mut packets = plain(&[100, 101, 102]);
+        packets.push((103, 0, Ecn::Ce));
+        packets.extend(plain(&[104, 105, 106]));
+        let arrivals = after(&packets);
+        assert_eq!((arrivals.losses().marked, arrivals.losses().data), (1, 0));
+        assert_eq!(arrivals.loss_events(), 1);
+    }
+
+    /// RFC 5348 §6.3.1: the loss of the very first packet is seen, as the handshake names it.
+    #[test]
+    fn the_first_packet_may_be_the_one_that_is_lost() {
+        let arrivals = after(&plain(&[101, 102, 103, 104]));
+        assert_eq!((arrivals.losses().data, arrivals.loss_events()), (1, 1));
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a recording says about rate control.
+/// Meaning of a recording for rate control.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Capture")]
 pub struct Recording {
@@ -211,7 +211,7 @@ pub struct Gap {
     pub at: u64,
     /// Missing numbers.
     pub length: u64,
-    /// How many of them had no data.
+    /// Number of those without data.
     pub acknowledgements: u64,
 }
 

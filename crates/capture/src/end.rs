@@ -52,7 +52,8 @@ impl End {
         ORIGIN
     }
 
-    /// The number that does not wrap for a Sequence Number of this end; `None` if it is out of step.
+    /// The number that does not wrap for a Sequence Number of this end; `None` if it is out of
+    /// step.
     pub(crate) fn number(&self, sequence: Sequence) -> Option<u64> {
         let Some((newest, number)) = self.highest else { return Some(ORIGIN) };
         let seq = match sequence {

@@ -91,8 +91,8 @@ pub fn read(input: impl Read + Send, options: &Options) -> Result<Recording, Cap
 }
 
 /// Hands each DCCP packet of a capture to `each` as an IP packet of protocol 33 with its time since
-/// the Unix epoch. Packets that were inside UDP get a checksum. Packets that the capture has cut are
-/// left out. Returns how many packets were handed over.
+/// the Unix epoch. Packets that were inside UDP get a checksum. Packets of which the capture kept
+/// only a part are left out. Returns the number of packets handed over.
 ///
 /// # Errors
 /// [`CaptureError`] if the file is no capture or cannot be read, and the error of `each`, after which

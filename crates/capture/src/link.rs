@@ -14,7 +14,7 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) to: IpAddr,
     pub(crate) protocol: u8,
     pub(crate) ecn: Ecn,
-    /// What was kept of the content.
+    /// The part of the content that was kept.
     pub(crate) payload: &'a [u8],
     /// Bytes of the content that the capture did not keep.
     pub(crate) missing: usize,

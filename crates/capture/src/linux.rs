@@ -3,8 +3,8 @@
 //! It differs from RFC 5348 §5 in four ways, each found by measurement:
 //!
 //! * After k loss events the mean is over k − 1 intervals, at most 8: between the first event and
-//!   the second, 1/p stays at the synthetic first interval, and at the second that interval is gone.
-//!   From the ninth event on both rules agree.
+//!   the second, 1/p stays at the synthetic first interval, and at the second that interval is
+//!   gone. From the ninth event on both rules agree.
 //! * A new event needs CCVal to have grown by more than four modulo 16, so that one may be missed.
 //!   Once the current interval is the longest so far, any later packet with such a CCVal suffices.
 //! * CCVal is read on acknowledgements too, where the kernel sends zero.
@@ -37,7 +37,7 @@ pub(crate) struct Linux {
     newest_ccval: u8,
 }
 
-/// Whether the next loss begins an event whatever its CCVal.
+/// State of the current interval: once closed, the next loss begins an event whatever its CCVal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Interval {
     #[default]

@@ -182,7 +182,7 @@ fn take(
             let nanos = units * 1_000_000_000 / u128::from(interface.resolution);
             let nanos = nanos.saturating_add_signed(i128::from(interface.offset) * 1_000_000_000);
             let kept = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
-            frame(facts, interface, u64::try_from(nanos).unwrap_or(u64::MAX), kept, packet.origlen);
+            frame(facts, interface, nanos.min(u128::from(u64::MAX)) as u64, kept, packet.origlen);
         }
         PcapBlockOwned::NG(_) => {}
     }

@@ -274,7 +274,8 @@ const fn protocol_name(protocol: u8) -> Option<&'static str> {
     }
 }
 
-/// A packet of DCCP as protocol 33 with a checksum, as an IP packet; `None` if the frame holds none.
+/// A packet of DCCP as protocol 33 with a checksum, as an IP packet; `None` if the frame holds
+/// none.
 pub(crate) fn native(table: &mut Table<'_>, frame: &Frame<'_>, out: &mut Vec<u8>) -> Option<()> {
     let Content::Ip(ip) = link::content(frame) else { return None };
     let datagram = table.datagram(ip).filter(|datagram| datagram.ip.missing == 0)?;

@@ -194,8 +194,8 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
         }
         let _ = writeln!(
             out,
-            "    {:>9} {:>12} {:>11} {:>10} {:>12} {:>10} {:>14}",
-            "time s", "1/p reported", "p reported", "RFC 5348", "with §5.5", "Linux 6.1", "X_recv"
+            "    {:>9} {:>12} {:>10} {:>12} {:>10} {:>10} {:>10} {:>14}",
+            "time s", "1/p reported", "p", "1/p RFC 5348", "p", "with §5.5", "Linux 6.1", "X_recv"
         );
         thinned(&reports.series).for_each(|report| report_row(out, report));
     }
@@ -254,11 +254,12 @@ fn report_row(out: &mut String, report: &ReportSeen) {
     let packets = |value: Option<f64>| value.map_or("-".to_owned(), |packets| format!("{packets:.1}"));
     let _ = writeln!(
         out,
-        "    {:>9.2} {:>12} {:>11} {:>10} {:>12} {:>10} {:>14}",
+        "    {:>9.2} {:>12} {:>10} {:>12} {:>10} {:>10} {:>10} {:>14}",
         report.time_s,
         report.inverse_p.map_or("none".to_owned(), |packets| format!("{packets:.0}")),
         report.inverse_p.map_or("0 %".to_owned(), |packets| percent(1.0 / packets)),
         packets(report.inverse_p_rfc5348),
+        report.inverse_p_rfc5348.map_or("-".to_owned(), |packets| percent(1.0 / packets)),
         packets(report.inverse_p_discounted),
         packets(report.inverse_p_linux),
         rate(report.receive_rate_bps),

@@ -98,7 +98,7 @@ fn in_udp(ip: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The same over IPv6.
+/// The DCCP packet over IPv6, with its checksum.
 fn over_ipv6(ip: &[u8]) -> Vec<u8> {
     let (from, to) = (v4(&ip[12..16]).to_ipv6_mapped(), v4(&ip[16..20]).to_ipv6_mapped());
     let mut dccp = Vec::new();

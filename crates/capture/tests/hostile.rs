@@ -51,7 +51,7 @@ proptest! {
             if let Some(place) = file.get_mut(start + byte.min(kept - 1)) {
                 *place = value;
             }
-            // The checksum must not hide the change: as over UDP, none is looked at where it is cut.
+            // The checksum must not hide the change: a packet that is cut has none to look at.
             if let Some(original) = file.get_mut(start - 4) {
                 *original = original.wrapping_add(4);
             }
