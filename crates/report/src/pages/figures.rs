@@ -2,7 +2,7 @@
 
 use maud::{PreEscaped, html};
 
-use super::html::still;
+use super::html::{STYLE, still};
 use crate::plot::Panel;
 
 /// A part of the page: its title and its figures.
@@ -14,24 +14,17 @@ pub struct Part {
     pub panels: Vec<Panel>,
 }
 
-const STYLE: &str = "body{margin:0;background:#fff;color:#16191d;color-scheme:light;font:15px/1.5 system-ui,sans-serif}\
-    main{max-width:1340px;margin:0 auto;padding:20px}\
-    .row{display:flex;flex-wrap:wrap;gap:12px}\
-    .figure{width:420px;max-width:100%;height:auto;font-size:12px}\
-    .figure text{fill:#16191d;stroke:none}.figure .grid{stroke:#e6e9ec}.figure .axis{stroke:#59616b}\
-    .figure .s0{stroke:#0072b2}.figure .s1{stroke:#b4508f}.figure .s2{stroke:#007f5f}\
-    .figure .s3{stroke:#a06a00}.figure .s4{stroke:#59616b}\
-    pre{overflow-x:auto;font-size:12px}";
-
 /// The page as HTML that needs no network and no script.
 #[must_use]
 pub fn page(title: &str, parts: &[Part], text: &str) -> String {
     let main = html! {
-        h1 { (title) }
+        header { h1 { (title) } }
         @for part in parts {
             section {
                 h2 { (part.title) }
-                div.row { @for panel in &part.panels { (PreEscaped(panel.element(&part.title))) } }
+                div.panels {
+                    @for panel in &part.panels { figure { (PreEscaped(panel.element(&part.title))) } }
+                }
             }
         }
         section { h2 { "In words" } pre { (text) } }
