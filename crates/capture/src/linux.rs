@@ -154,8 +154,13 @@ fn mean<'a>(lengths: impl Iterator<Item = &'a f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// Packets 1 to `to`, CCVal a step each four packets, without those in `lost`.
+    /// Packets 1 to `to`, CCVal a step each four packets, without those in `lost`; 40 packets are
+    /// the first interval.
     fn after(to: u64, lost: &[u64]) -> Linux {
+        after_first(40.0, to, lost)
+    }
+
+    fn after_first(first: f64, to: u64, lost: &[u64]) -> Linux {
         let mut linux = Linux::default();
         let mut missing = None;
         for number in 1..=to {
@@ -165,7 +170,7 @@ mod tests {
             }
             linux.on_packet(number, (number / 4 % 16) as u8, true, missing.take());
             if linux.starts.len() == 1 {
-                linux.on_report(40.0);
+                linux.on_report(first);
             }
         }
         linux
@@ -183,8 +188,7 @@ mod tests {
     /// 64 packets are 16 steps: CCVal is the same again.
     #[test]
     fn an_event_is_missed_where_ccval_has_come_round() {
-        let mut linux = after(52, &[20, 52]);
-        linux.on_report(400.0);
+        assert_eq!(after_first(400.0, 90, &[20, 84]).starts.len(), 1);
         assert_eq!(after(90, &[20, 84]).starts.len(), 2, "the interval is longer than the first by then");
         assert_eq!(after(58, &[20, 36]).starts.len(), 1, "four steps are one round trip");
         assert_eq!(after(64, &[20, 44]).starts.len(), 2);
