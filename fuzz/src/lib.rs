@@ -5,6 +5,7 @@
 #![allow(clippy::missing_panics_doc, reason = "a panic is what a fuzz target is for")]
 
 pub mod cache;
+pub mod capture;
 pub mod connection;
 pub mod core;
 pub mod features;
@@ -19,8 +20,9 @@ pub mod scenario;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets; the directories of `corpus` are named so.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("cache", cache::check),
+    ("capture", capture::check),
     ("connection", connection::check),
     ("core", core::check),
     ("features", features::check),

@@ -55,6 +55,7 @@ pub fn main() -> ExitCode {
 /// The [`Failure`] that decides the exit status.
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Capture(args) => command::capture::run(&args),
         Command::Completions(args) => command::completions::run(&args),
         Command::Demo(args) => command::demo::run(&args),
         #[cfg(all(feature = "emu", target_os = "linux"))]

@@ -1,5 +1,6 @@
 //! Arguments of the command line: one file per subcommand.
 
+mod capture;
 mod completions;
 mod demo;
 mod emu;
@@ -23,6 +24,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+pub use capture::CaptureArgs;
 pub use completions::CompletionsArgs;
 pub use demo::DemoArgs;
 pub use emu::{AtNode, EmuArgs};
@@ -64,6 +66,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Command {
+    /// Say what a recording of packets means for rate control: losses, p, R, allowed rates
+    Capture(CaptureArgs),
     /// Print the completion script of a shell
     Completions(CompletionsArgs),
     /// Watch TFRC and TCP share a link, live on this machine; no root needed

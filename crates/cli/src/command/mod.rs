@@ -1,5 +1,6 @@
 //! The subcommands at work, one file each.
 
+pub mod capture;
 pub mod completions;
 pub mod demo;
 #[cfg(all(feature = "emu", target_os = "linux"))]

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "output of other programs is read by threads")]
 #![cfg(unix)]
 
+mod analysis;
 mod anywhere;
 mod browser;
 mod capture;

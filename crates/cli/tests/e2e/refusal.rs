@@ -78,6 +78,7 @@ fn files_that_are_not_there_are_usage_errors() {
         vec!["sim", &absent],
         vec!["link", &absent, "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"],
         vec!["replay", &absent],
+        vec!["capture", &absent],
     ] {
         let finished = run(&line);
         assert_eq!(finished.status.code(), Some(2), "{line:?}: {}", finished.stderr);

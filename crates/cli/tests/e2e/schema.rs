@@ -201,6 +201,10 @@ fn documents_have_the_form_that_is_documented() {
     let sim = |name: &str, more: &[&str]| with(&[&["sim", name, "--json"], &short[..], more].concat());
     schema.check("equation", "json", &with(&["equation", "--rtt", "100ms", "-p", "1%", "-J"]));
     schema.check("scenario list", "json", &with(&["scenario", "list", "-J"]));
+    for name in ["linux-bidir-50ms", "raw-client-to-linux"] {
+        let file = scenario("").join(format!("../testdata/linux-dccp/{name}.pcap"));
+        schema.check("capture", "json", &with(&["capture", "-J", file.to_str().expect("text")]));
+    }
     schema.check("sim", "json", &sim("bottleneck", &["--timing"]));
     schema.check("sim", "json", &sim("dccp", &[]));
     schema.check("sim, several runs", "json", &sim("tcp-variants", &["--runs", "2"]));

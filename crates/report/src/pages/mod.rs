@@ -7,6 +7,7 @@
 mod against;
 mod chart;
 mod compared;
+pub mod figures;
 mod grid;
 mod html;
 mod sweep;

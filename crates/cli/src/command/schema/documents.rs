@@ -46,6 +46,7 @@ pub(super) fn schema() -> Value {
     for command in ["demo", "send"] {
         all.versioned::<Summary>(command);
     }
+    all.versioned::<tfrc_capture::Recording>("capture");
     all.versioned::<OfConnection<Summary>>("recv");
     #[cfg(all(feature = "emu", target_os = "linux"))]
     all.versioned::<crate::command::emu::EmuDocument>("emu");

@@ -1,0 +1,324 @@
+//! The result as a document: what `tfrc capture --json` prints. Rates are in bit/s, times in
+//! seconds, numbers of packets in the file from 1.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Meaning of a recording for rate control.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Capture")]
+pub struct Recording {
+    /// Format of the file: `pcap` or `pcapng`.
+    pub format: String,
+    /// Kinds of link header in it.
+    pub links: Vec<String>,
+    /// Packets in the file.
+    pub packets: u64,
+    /// Packets of which the capture kept only the beginning (snap length).
+    pub cut_packets: u64,
+    /// Time from the first packet to the last, seconds.
+    pub duration_s: f64,
+    /// Time of the first packet, seconds since the Unix epoch.
+    pub begins_s: f64,
+    /// Why reading ended before the end of the file: a packet cut off, or damage.
+    pub fault: Option<String>,
+    /// Packets that are not of DCCP, by kind.
+    pub other: BTreeMap<String, u64>,
+    /// Packets of connections beyond the limit of those that are analysed.
+    pub left_out: u64,
+    /// The DCCP connections, in the order of their first packets.
+    pub connections: Vec<ConnectionSeen>,
+}
+
+/// A DCCP connection.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureConnection")]
+pub struct ConnectionSeen {
+    /// Address and DCCP port of the client; without a handshake, of the end with the higher port.
+    pub client: String,
+    /// Address and DCCP port of the server.
+    pub server: String,
+    /// Carrier of the packets: `ip` (protocol 33) or `udp` (RFC 6773).
+    pub carrier: Carrier,
+    /// UDP ports of client and server, inside UDP.
+    pub udp_ports: Option<[u16; 2]>,
+    /// Service code (RFC 4340 §8.1.2), where the Request was seen.
+    pub service: Option<String>,
+    /// Packets of the connection.
+    pub packets: u64,
+    /// Its first packet, by its number in the file.
+    pub first_packet: u64,
+    /// Place of the tap.
+    pub tap: Tap,
+    /// How the place was found.
+    pub tap_found_by: String,
+    /// Round-trip times.
+    pub rtt: RoundTrips,
+    /// The negotiation of features, line by line.
+    pub dialogue: Vec<Said>,
+    /// Changes that got no answer.
+    pub unanswered: Vec<String>,
+    /// The end of the connection: by whom, with which Reset Code.
+    pub end: Option<String>,
+    /// Sync packets, which ask whether both ends are in step (RFC 4340 §7.5.4).
+    pub syncs: u64,
+    /// Packets whose numbers are out of step, which are not part of the analysis.
+    pub out_of_step: u64,
+    /// Requirements that were broken.
+    pub broken: Vec<Broken>,
+    /// The data from client to server, and from server to client.
+    pub directions: Vec<Direction>,
+}
+
+/// Carrier of DCCP packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "CaptureCarrier")]
+pub enum Carrier {
+    /// IP, protocol 33.
+    Ip,
+    /// UDP (RFC 6773).
+    Udp,
+}
+
+/// Place of the tap on the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "CaptureTap")]
+pub enum Tap {
+    /// At the client.
+    Client,
+    /// At the server.
+    Server,
+    /// Between the two.
+    Middle,
+    /// Not known.
+    Unknown,
+}
+
+/// Round-trip times by each method, seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRoundTrips")]
+pub struct RoundTrips {
+    /// R, the value used for loss events and rates.
+    pub r_s: Option<f64>,
+    /// Method that gave R.
+    pub r_by: Option<String>,
+    /// Handshake: Request, Response and the first acknowledgement of the client.
+    pub handshake_s: Option<f64>,
+    /// Median by Timestamp and Timestamp Echo, the elapsed time taken off.
+    pub echo_s: Option<f64>,
+    /// Median time from a packet to its acknowledgement, Elapsed Time taken off.
+    pub acknowledgement_s: Option<f64>,
+    /// The least of them.
+    pub acknowledgement_least_s: Option<f64>,
+    /// Round-trip time that CCVal of the data from the client shows (RFC 4342 §8.1), and from the
+    /// server.
+    pub ccval_s: [Option<f64>; 2],
+}
+
+/// One line of the negotiation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureNegotiation")]
+pub struct Said {
+    /// Number of the first packet with it.
+    pub packet: u64,
+    /// `client` or `server`.
+    pub from: String,
+    /// Content in words.
+    pub text: String,
+    /// Packets with it.
+    pub times: u64,
+}
+
+/// A requirement that was broken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureBroken")]
+pub struct Broken {
+    /// The section that requires it.
+    pub section: String,
+    /// Content in words.
+    pub text: String,
+    /// `client` or `server`.
+    pub by: String,
+    /// Number of the first packet that broke it.
+    pub packet: u64,
+    /// Packets that broke it.
+    pub times: u64,
+}
+
+/// Data in one direction: a half-connection.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureDirection")]
+pub struct Direction {
+    /// `client` or `server`: the sender of the data.
+    pub from: String,
+    /// Congestion control of the data, as agreed, or by its reports.
+    pub ccid: Option<u8>,
+    /// Packets in this direction, with and without data.
+    pub packets: u64,
+    /// Packets with data.
+    pub data_packets: u64,
+    /// Bytes of data.
+    pub data_bytes: u64,
+    /// Time from the first data packet to the last, seconds.
+    pub duration_s: f64,
+    /// Mean rate of the data over that time, bit/s.
+    pub rate_bps: Option<f64>,
+    /// Losses before the tap, or of the list given; `None` where the tap is at the sender.
+    pub losses: Option<LossesSeen>,
+    /// Reports of the receiver.
+    pub reports: Reports,
+    /// Sent and allowed rates.
+    pub rates: Rates,
+    /// Options in this direction.
+    pub options: Vec<OptionSeen>,
+}
+
+/// Losses of one direction.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureLosses")]
+pub struct LossesSeen {
+    /// Runs of missing numbers that no late packet has filled.
+    pub gaps: u64,
+    /// Data packets that did not come.
+    pub data: u64,
+    /// Missing packets without data, by the NDP Count of the packet after the gap (RFC 4340 §7.7).
+    pub acknowledgements: u64,
+    /// True if the sender sends NDP Counts: without them each missing packet counts as data.
+    pub ndp_counts: bool,
+    /// Data packets that came with an ECN mark.
+    pub marked: u64,
+    /// Packets that came after one with a higher number.
+    pub late: u64,
+    /// Packets that came twice.
+    pub duplicates: u64,
+    /// Loss events by RFC 5348 §5.2 with R.
+    pub events: u64,
+    /// The first gaps.
+    pub first_gaps: Vec<Gap>,
+    /// The first loss events.
+    pub first_events: Vec<LossEvent>,
+}
+
+/// A gap in the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureGap")]
+pub struct Gap {
+    /// The first missing number, counted from the first packet of the direction.
+    pub at: u64,
+    /// Missing numbers.
+    pub length: u64,
+    /// Number of those without data.
+    pub acknowledgements: u64,
+}
+
+/// A loss event.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureLossEvent")]
+pub struct LossEvent {
+    /// The packet that began it, counted from the first packet of the direction.
+    pub at: u64,
+    /// Time at which later packets showed it, seconds.
+    pub found_s: f64,
+}
+
+/// Reports of a receiver.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureReports")]
+pub struct Reports {
+    /// Number of reports.
+    pub count: u64,
+    /// Median time between them, seconds.
+    pub spacing_s: Option<f64>,
+    /// Rule that the reported loss event rate follows.
+    pub rule: Option<String>,
+    /// Share of the reports that agree with it, 0 to 1.
+    pub agreeing: Option<f64>,
+    /// Reports in their order; of many, at equal distances.
+    pub series: Vec<ReportSeen>,
+}
+
+/// A report.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureReport")]
+pub struct ReportSeen {
+    /// Number of the packet in the file.
+    pub packet: u64,
+    /// Time, seconds.
+    pub time_s: f64,
+    /// The packet that it acknowledges, counted from the first packet of the direction.
+    pub acknowledges: u64,
+    /// 1/p reported, in packets; `None` for no loss event.
+    pub inverse_p: Option<f64>,
+    /// 1/p by RFC 5348 §5.4 from the arrivals, without history discounting; the first interval is
+    /// that of X_recv when the first loss was found.
+    pub inverse_p_rfc5348: Option<f64>,
+    /// 1/p with the discounting of RFC 5348 §5.5; the first interval is that of the highest X_recv
+    /// (§6.3.1).
+    pub inverse_p_discounted: Option<f64>,
+    /// 1/p by RFC 5348 §5.4 with the first interval that was reported.
+    pub inverse_p_same_first: Option<f64>,
+    /// 1/p by the rule of Linux 6.1.
+    pub inverse_p_linux: Option<f64>,
+    /// X_recv reported, bit/s.
+    pub receive_rate_bps: Option<f64>,
+    /// Data that passed the tap since the last report, as a rate, bit/s.
+    pub passed_bps: Option<f64>,
+}
+
+/// Sent and allowed rates.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRates")]
+pub struct Rates {
+    /// Median of sent ÷ allowed.
+    pub share_median: Option<f64>,
+    /// The most.
+    pub share_most: Option<f64>,
+    /// Stretches of a round-trip time or more in which more than allowed was sent.
+    pub above: u64,
+    /// All stretches.
+    pub stretches: u64,
+    /// Stretches by the term that limited the rate.
+    pub limits: BTreeMap<String, u64>,
+    /// The stretches in their order; of many, at equal distances.
+    pub series: Vec<Stretch>,
+}
+
+/// A time between two reports, at least a round-trip time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureStretch")]
+pub struct Stretch {
+    /// Its end, seconds.
+    pub time_s: f64,
+    /// Rate of the data that passed the tap, bit/s.
+    pub sent_bps: f64,
+    /// X that RFC 5348 §4.3 allowed by the reports, bit/s.
+    pub allowed_bps: f64,
+    /// Result of the throughput equation with the reported p, bit/s; `None` without losses.
+    pub equation_bps: Option<f64>,
+    /// Result of the equation with p by RFC 5348 from the arrivals, bit/s.
+    pub equation_by_arrivals_bps: Option<f64>,
+    /// Twice X_recv as reported, bit/s.
+    pub twice_receive_rate_bps: Option<f64>,
+    /// R that was used, seconds.
+    pub r_s: f64,
+    /// The term that limited the rate.
+    pub limit: String,
+}
+
+/// An option that was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureOption")]
+pub struct OptionSeen {
+    /// Its number.
+    pub number: u8,
+    /// Its name.
+    pub name: String,
+    /// Packets with it.
+    pub times: u64,
+    /// The last one, with its unit.
+    pub last: String,
+}

@@ -1,0 +1,67 @@
+//! The page of a recording: curves of rates, of p and of R.
+
+use tfrc_capture::Recording;
+use tfrc_capture::document::{Direction, ReportSeen, Stretch};
+use tfrc_report::pages::figures::{self, Part};
+use tfrc_report::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
+
+/// The page as HTML.
+pub(super) fn page(name: &str, recording: &Recording, text: &str) -> String {
+    let mut parts = Vec::new();
+    for connection in &recording.connections {
+        for direction in connection.directions.iter().filter(|direction| direction.reports.count > 0) {
+            let (client, server, from) = (&connection.client, &connection.server, &direction.from);
+            let title = format!("{client} to {server}: data of the {from}");
+            parts.push(Part { title, panels: panels(direction) });
+        }
+    }
+    figures::page(name, &parts, text)
+}
+
+/// Rates, 1/p and R of one direction.
+fn panels(direction: &Direction) -> Vec<Panel> {
+    let (stretches, reports) = (&direction.rates.series, &direction.reports.series);
+    let of = |label, ink, value: fn(&Stretch) -> Option<f64>| {
+        curve(label, ink, stretches.iter().filter_map(|stretch| Some((stretch.time_s, value(stretch)?))))
+    };
+    let rates = vec![
+        of("sent", "s0", |stretch| Some(stretch.sent_bps / 1e3)),
+        of("allowed", "s1", |stretch| Some(stretch.allowed_bps / 1e3)),
+        of("equation", "s2", |stretch| stretch.equation_bps.map(|rate| rate / 1e3)),
+        of("2 X_recv", "s3", |stretch| stretch.twice_receive_rate_bps.map(|rate| rate / 1e3)),
+    ];
+    let told = |label, ink, value: fn(&ReportSeen) -> Option<f64>| {
+        curve(label, ink, reports.iter().filter_map(|report| Some((report.time_s, value(report)?))))
+    };
+    let losses = vec![
+        told("reported", "s0", |report| report.inverse_p),
+        told("RFC 5348 §5.4", "s1", |report| report.inverse_p_rfc5348),
+        told("with §5.5", "s2", |report| report.inverse_p_discounted),
+        told("Linux 6.1", "s3", |report| report.inverse_p_linux),
+    ];
+    let trips = vec![of("R", "s0", |stretch| Some(stretch.r_s * 1e3))];
+    let mut panels = vec![
+        panel("Rates", "kbit/s", rates),
+        panel("Loss event rate", "1/p, packets", losses),
+        panel("Round-trip time", "R, ms", trips),
+    ];
+    panels.retain(|panel| !panel.curves.is_empty());
+    panels
+}
+
+fn panel(title: &str, unit: &str, curves: Vec<Curve>) -> Panel {
+    let curves: Vec<_> = curves.into_iter().filter(|curve| !curve.points.is_empty()).collect();
+    let values = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.y));
+    let scale = Scale::fitting(values);
+    Panel {
+        title: title.to_owned(),
+        x: Axis::new("time, s".to_owned(), Scale::Linear),
+        y: Axis::new(unit.to_owned(), scale),
+        curves,
+    }
+}
+
+fn curve(label: &str, ink: &'static str, points: impl Iterator<Item = (f64, f64)>) -> Curve {
+    let points = points.map(|(x, y)| Point { x, y, half: None }).collect();
+    Curve { label: label.to_owned(), ink, line: Line::Solid, mark: Mark::None, width: 1.5, points }
+}

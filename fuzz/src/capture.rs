@@ -1,0 +1,44 @@
+//! Capture files: no bytes break the reader or the analysis, and its figures are numbers.
+
+use tfrc_capture::{Options, Recording, native, read, text};
+
+/// Reads the bytes as a capture; those that do not begin as one follow the head of a pcap file of
+/// raw IP packets.
+pub fn check(data: &[u8]) {
+    let options = Options { lost: Some([2, 5].into()), ..Options::default() };
+    let recording = read(data, &options).or_else(|_| {
+        const HEAD: [u8; 24] =
+            [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 101, 0, 0, 0];
+        read([&HEAD, data].concat().as_slice(), &options)
+    });
+    let Ok(recording) = recording else { return };
+    assert!(!text::text(&recording).is_empty());
+    figures(&recording);
+    let _ = native(data, &options, |_, packet| {
+        assert!(packet.len() >= 20, "an IP packet has a header");
+        Ok(())
+    });
+}
+
+fn figures(recording: &Recording) {
+    let of_connections: u64 = recording.connections.iter().map(|connection| connection.packets).sum();
+    let others: u64 = recording.other.values().sum();
+    assert!(of_connections + recording.left_out + others <= recording.packets);
+    for direction in recording.connections.iter().flat_map(|connection| &connection.directions) {
+        for report in &direction.reports.series {
+            let all = [
+                report.inverse_p,
+                report.inverse_p_rfc5348,
+                report.inverse_p_discounted,
+                report.inverse_p_linux,
+            ];
+            assert!(
+                all.into_iter().flatten().all(|packets| packets.is_finite() && packets >= 1.0),
+                "{report:?}"
+            );
+        }
+        for stretch in &direction.rates.series {
+            assert!(stretch.allowed_bps.is_finite() && stretch.sent_bps.is_finite(), "{stretch:?}");
+        }
+    }
+}
