@@ -9,6 +9,7 @@ pub(crate) mod length;
 mod losses;
 mod mean;
 mod reported;
+mod runs;
 #[cfg(test)]
 mod tests;
 
