@@ -28,8 +28,8 @@ use crate::engine::event::{NEVER, Turn};
 use crate::ids::{LinkId, NodeId};
 use crate::packet::FlowId;
 pub use crate::packet::PacketCount;
-use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
+use crate::queue::{Limit, Queue};
 use crate::spec::{LinkChange, LinkSpec};
 use crate::trace::DropCause;
 pub(crate) use ahead::Feeder;
@@ -60,8 +60,11 @@ pub(crate) struct Link {
     /// All packets on the link in the order of arrival at the far end. Who has left the line is
     /// looked at only where a limit or a controller asks.
     ring: Ring,
-    /// Bytes of the packets not known to have left the line, in whole granules.
+    /// Bytes of the packets not known to have left the line, in whole granules, if they are counted.
     queued_bytes: u64,
+    /// Something may ask for these bytes: the queue of a plain link has a limit or a controller, or
+    /// was given one.
+    counts_queue: bool,
     /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,
     /// Changes to come, the next one last.
@@ -105,6 +108,7 @@ impl Link {
             queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
+            counts_queue: !plain || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited)),
             granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().cloned().collect(),
             former: None,
@@ -223,7 +227,9 @@ impl Link {
         let time = on_line.end.as_nanos().wrapping_sub(on_line.start.as_nanos());
         self.busy_ns = self.busy_ns.wrapping_add(time);
         self.waited_ns += nanos(arrived, on_line.start);
-        self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
+        if self.counts_queue {
+            self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
+        }
         if let Some(ahead) = &mut self.ahead {
             // One for each that comes: there are never more than were on the link at one time.
             if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
@@ -343,7 +349,7 @@ impl Link {
             self.forget_delays(all);
         }
         let popped = self.ring.pop_front(all)?;
-        if popped.place == LastSeen::OnLine && self.ahead.is_none() {
+        if self.counts_queue && popped.place == LastSeen::OnLine && self.ahead.is_none() {
             self.unqueue(popped.size);
         }
         Some(popped)
@@ -364,6 +370,7 @@ impl Link {
     pub(crate) fn change(&mut self, all: &mut OnLinks, now: Instant, change: LinkChange) {
         let LinkChange { at: _, rate, delay, limit, losses } = change;
         self.certain = false;
+        self.count_queue(all);
         if let Some(delay) = delay {
             self.set_delay(all, now, delay);
         }
@@ -382,6 +389,7 @@ impl Link {
     /// of the packet in transmission goes at that rate too.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
+        self.count_queue(all);
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
@@ -487,6 +495,16 @@ impl Link {
             None => self.ring.depart_until(all, now, granule),
         };
         self.queued_bytes = self.queued_bytes.saturating_sub(gone);
+    }
+
+    /// Counts the bytes in the queue from now on, of a link on which every packet has an event.
+    #[cold]
+    fn count_queue(&mut self, all: &OnLinks) {
+        if !self.counts_queue {
+            self.counts_queue = true;
+            let departed = saturating::<usize>(self.ring.departed());
+            self.queued_bytes = self.ring.iter(all).skip(departed).map(|held| self.cost(held.size())).sum();
+        }
     }
 
     #[inline]
