@@ -131,6 +131,14 @@ impl<P> Core<P> {
         self.events.settle(self.now);
     }
 
+    /// Forgets packets on their way, timers and events to come.
+    pub(crate) fn end(&mut self) {
+        self.events = Events::new();
+        self.packets = Arena::new();
+        self.on_links = OnLinks::default();
+        self.timers = Timers::default();
+    }
+
     pub(crate) fn set_tracing(&mut self, tracing: Tracing) {
         if tracing.keeps_records() {
             self.see_all_hops();

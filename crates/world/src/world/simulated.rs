@@ -188,6 +188,10 @@ impl World for Simulated<'_> {
     fn packet_hops(&self) -> u64 {
         self.engine.packet_hops()
     }
+
+    fn end(&mut self) {
+        self.engine.end();
+    }
 }
 
 #[cfg(test)]
