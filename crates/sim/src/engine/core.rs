@@ -60,7 +60,8 @@ pub(crate) struct Core<P> {
 #[derive(Debug)]
 enum Port<P> {
     Agent(AgentId),
-    Gateway(VecDeque<Delivery<P>>),
+    /// Apart, as most ports are agents'.
+    Gateway(Box<VecDeque<Delivery<P>>>),
 }
 
 /// The number of no agent.
@@ -198,7 +199,7 @@ impl<P> Core<P> {
     }
 
     pub(crate) fn gateway(&mut self, node: NodeId) -> Result<Address, UnknownNode> {
-        self.open(node, Port::Gateway(VecDeque::new()))
+        self.open(node, Port::Gateway(Box::default()))
     }
 
     fn open(&mut self, node: NodeId, port: Port<P>) -> Result<Address, UnknownNode> {
