@@ -58,6 +58,7 @@ pub(crate) struct Core<P> {
 }
 
 #[derive(Debug)]
+#[expect(clippy::box_collection, reason = "a port takes half the room")]
 enum Port<P> {
     Agent(AgentId),
     /// Apart, as most ports are agents'.

@@ -45,48 +45,51 @@ pub(crate) use ring::Popped;
 use ring::{LastSeen, LinkTimes, OnLink, Ring};
 pub use stats::{FlowStats, LinkStats};
 
+/// In the order of use: what each packet of a plain link without a limit touches is in the first
+/// three cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Link {
-    pub(crate) from: NodeId,
-    pub(crate) to: NodeId,
+    /// Waiting times of all accepted packets, those to come included.
+    waited_ns: u128,
+    /// Transmission times of all accepted packets, those to come included.
+    busy_ns: u64,
+    arrivals: PacketCount,
     /// The time at which the engine's event queue holds this link, or [`NEVER`]; an entry with any
     /// other time is stale.
     pub(crate) pending: Instant,
-    /// The link's place in the order of events at one time.
-    pub(crate) turn: Turn,
-    delay: Duration,
     line: Transmitter,
-    queue: Policy,
+    delay: Duration,
+    extras: Option<Box<Extras>>,
+    /// Earlier delays, as long as packets are on their way with them.
+    former: Option<Box<FormerDelays>>,
+    /// All packets on the link, where some of them go on without an event at its far end.
+    ahead: Option<Box<Ahead>>,
     /// All packets on the link in the order of arrival at the far end. Who has left the line is
     /// looked at only where a limit or a controller asks.
     ring: Ring,
+    /// The link's place in the order of events at one time.
+    pub(crate) turn: Turn,
+    pub(crate) to: NodeId,
+    /// Where packets with a time to come are put on this line from.
+    pub(crate) feeder: Feeder,
+    /// Something may ask for `queued_bytes`: the queue of a plain link has a limit or a controller,
+    /// or was given one.
+    counts_queue: bool,
+    /// The link's arrivals are certain, see [`Link::is_certain`].
+    certain: bool,
+    queue: Policy,
     /// Bytes of the packets not known to have left the line, in whole granules, if they are counted.
     queued_bytes: u64,
-    /// Something may ask for these bytes: the queue of a plain link has a limit or a controller, or
-    /// was given one.
-    counts_queue: bool,
     /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,
-    /// Changes to come, the next one last.
-    changes: Vec<LinkChange>,
-    /// Earlier delays, as long as packets are on their way with them.
-    former: Option<Box<FormerDelays>>,
-    arrivals: PacketCount,
+    pub(crate) from: NodeId,
     overflowed: PacketCount,
     /// Those of `overflowed` that would have fit.
     early: PacketCount,
     marked: PacketCount,
-    /// Transmission times of all accepted packets, those to come included.
-    busy_ns: u64,
-    /// Waiting times of all accepted packets, those to come included.
-    waited_ns: u128,
-    extras: Option<Box<Extras>>,
-    /// The link's arrivals are certain, see [`Link::is_certain`].
-    certain: bool,
-    /// All packets on the link, where some of them go on without an event at its far end.
-    ahead: Option<Box<Ahead>>,
-    /// Where packets with a time to come are put on this line from.
-    pub(crate) feeder: Feeder,
+    /// Changes to come, the next one last.
+    changes: Vec<LinkChange>,
 }
 
 impl Link {
