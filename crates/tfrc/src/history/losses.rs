@@ -188,7 +188,7 @@ impl Losses {
 
     /// The runs declared last, oldest of them first.
     pub(crate) fn newly_declared(&self, count: usize) -> impl Iterator<Item = Congestion> + '_ {
-        self.runs.iter().take(self.declared).skip(self.declared - count.min(self.declared))
+        (self.declared.saturating_sub(count)..self.declared).filter_map(|i| self.runs.get(i))
     }
 
     fn forget(&mut self, out: Option<Congestion>) -> Option<Congestion> {
