@@ -224,9 +224,9 @@ impl<A: Agent> Engine<A> {
         self.core.reach_time(until);
     }
 
-    /// Ends the run and gives memory back: of packets on their way, of timers and of other events to
-    /// come, of which none happens any more. Agents, what links have dropped and the number of hops
-    /// stay to be read; the counters of links are to be read before.
+    /// Ends the run and gives memory back: of packets on their way, of timers and of other events
+    /// to come, of which none happens any more. Agents, what links have dropped and the number of
+    /// hops stay to be read; the counters of links are to be read before.
     pub fn end(&mut self) {
         self.core.end();
     }

@@ -79,7 +79,8 @@ pub(crate) struct Link {
     /// The link's arrivals are certain, see [`Link::is_certain`].
     certain: bool,
     queue: Policy,
-    /// Bytes of the packets not known to have left the line, in whole granules, if they are counted.
+    /// Bytes of the packets not known to have left the line, in whole granules, if they are
+    /// counted.
     queued_bytes: u64,
     /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,

@@ -1,5 +1,6 @@
-//! `count FILE [SETTING…]`: runs a scenario as `tfrc sim` does and prints its packet-hops. Small and
-//! built as the released program is, for valgrind (`cargo xtask instructions`).
+//! `tfrc-count FILE [SETTING…]`: runs a scenario as `tfrc sim` does and prints its packet-hops.
+//!
+//! Small, and built as the released program is, for valgrind: see `cargo xtask instructions`.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,
@@ -14,7 +15,7 @@ use tfrc_scenario::Document;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
-    let file = words.next().ok_or("count FILE [SETTING…]")?;
+    let file = words.next().ok_or("tfrc-count FILE [SETTING…]")?;
     let mut document = Document::new(&file, std::fs::read_to_string(&file)?);
     words.for_each(|setting| document.set(setting));
     let plan = document.plan()?;
