@@ -70,6 +70,10 @@ pub(crate) trait World {
 
     /// Packets that crossed a link, over all links.
     fn packet_hops(&self) -> u64;
+
+    /// The run is over, and the counters of the links have been read: what only a time to come
+    /// needs may go, to make room for the figures.
+    fn end(&mut self) {}
 }
 
 /// Transfers of a flow that have ended.

@@ -1,13 +1,12 @@
-//! `cargo xtask instructions`: what the core costs for each data packet, the simulator for each
+//! `cargo xtask instructions`: cost of the core for each data packet, and of the simulator for each
 //! packet-hop and each flow, counted by valgrind, against what was recorded.
 //!
-//! Counts do not depend on how busy the machine is. They do depend on the compiler, so a new one
-//! may need `--write`.
+//! The simulator is counted as it is released: `tfrc-count` runs scenarios and nothing else, and is
+//! built with the settings of the release. Counts do not depend on how busy the machine is. They do
+//! depend on the compiler, so a new one may need `--write`.
 
 use std::path::Path;
 use std::process::{Command, Output};
-
-use serde_json::Value;
 
 use crate::{Outcome, cargo, python, root};
 
@@ -67,13 +66,10 @@ fn recorded(text: &str, name: &str) -> Result<f64, String> {
 }
 
 fn measure() -> Result<Vec<Count>, String> {
-    let manifest = root().join("benches/Cargo.toml").display().to_string();
-    let arguments =
-        ["build", "--locked", "--quiet", "--release", "--no-default-features", "--manifest-path", &manifest];
-    let built = cargo().args(arguments).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("the benches do not build".to_owned());
-    }
+    // Benches have a target of their own, whatever the workspace's is.
+    let (manifest, target) = ("benches/Cargo.toml", "benches/target");
+    build(&["--no-default-features", "--bin", "core", "--manifest-path", manifest, "--target-dir", target])?;
+    build(&["--no-default-features", "--package", "tfrc-world", "--bin", "tfrc-count"])?;
     let core = root().join("benches/target/release/core");
     let of_core =
         |which: &str, packets: u32| instructions(Command::new(&core).args([which, &packets.to_string()]));
@@ -81,44 +77,50 @@ fn measure() -> Result<Vec<Count>, String> {
     let cost = |which: &str| Ok::<f64, String>(of_core(which, PACKETS[1])? - of_core(which, PACKETS[0])?);
     let packet =
         || Ok::<f64, String>((cost("tfrc")? - cost("nothing")?) / f64::from(PACKETS[1] - PACKETS[0]));
-    let program = python::development()?;
+    let program = python::built().join("release/tfrc-count");
     let count = |name, unit, value| Count { name, unit, value };
     // Counts are the same beside each other, and valgrind keeps one processor busy.
     let (hops, flows) = std::thread::scope(|scope| {
         let hops = scope.spawn(|| {
             Ok::<_, String>([
-                count(
-                    "hop-small",
-                    "instructions for a hop, 16 TCP and 16 TFRC flows",
-                    hop(&program, &[], "10s")?,
-                ),
-                count(
-                    "hop-large",
-                    "instructions for a hop, 128 TCP and 128 TFRC flows",
-                    hop(&program, &LARGE, "1s")?,
-                ),
+                count("hop-small", "instructions for a hop, 16 TCP and 16 TFRC flows", {
+                    hop(&program, &[], "10s")?
+                }),
+                count("hop-large", "instructions for a hop, 128 TCP and 128 TFRC flows", {
+                    hop(&program, &LARGE, "1s")?
+                }),
+                count("hop-many", "instructions for a hop, 5,000 TCP and 5,000 TFRC flows", {
+                    hop(&program, &MANY, "1s")?
+                }),
             ])
         });
         let flows = || {
             Ok::<_, String>([
                 count("packet", "instructions for a data packet (sender, receiver, feedback)", packet()?),
-                count(
-                    "flow",
-                    "bytes on the heap for a TFRC flow before its first packet",
-                    flow(&program, NOTHING)?,
-                ),
-                count(
-                    "flow-second",
-                    "bytes on the heap for a TFRC flow after a second",
-                    flow(&program, "1s")?,
-                ),
+                count("flow", "bytes on the heap for a TFRC flow before its first packet", {
+                    flow(&program, NOTHING)?
+                }),
+                count("flow-second", "bytes on the heap for a TFRC flow after a second", {
+                    flow(&program, "1s")?
+                }),
             ])
         };
         let flows = flows();
         (hops.join().unwrap_or_else(|_| Err("the count of hops panicked".to_owned())), flows)
     });
-    let ([small, large], [packet, flow, second]) = (hops?, flows?);
-    Ok(vec![packet, small, large, flow, second])
+    let ([small, large, many], [packet, flow, second]) = (hops?, flows?);
+    Ok(vec![packet, small, large, many, flow, second])
+}
+
+/// Builds a program with the settings of the release.
+fn build(arguments: &[&str]) -> Outcome {
+    let status = cargo()
+        .current_dir(root())
+        .args(["build", "--locked", "--quiet", "--release"])
+        .args(arguments)
+        .status();
+    let built = status.is_ok_and(|status| status.success());
+    built.then_some(()).ok_or_else(|| format!("cargo build --release {} fails", arguments.join(" ")))
 }
 
 /// The settings that make the small dumbbell the large one.
@@ -133,13 +135,25 @@ const LARGE: [&str; 8] = [
     "flow.tfrc.exit.rate=1Gbit/s",
 ];
 
+/// The settings that make the small dumbbell one of 10,000 flows with 0.5 Mbit/s each.
+const MANY: [&str; 6] = [
+    "link.bottleneck.rate=5Gbit/s",
+    "link.bottleneck.queue=25000p",
+    "flow.tcp.count=5000",
+    "flow.tfrc.count=5000",
+    "flow.tcp.start=uniform 0s 100ms",
+    "flow.tfrc.start=uniform 0s 100ms",
+];
+
 /// Instructions of the program for a packet-hop, set-up left out.
 fn hop(program: &Path, settings: &[&str], duration: &str) -> Result<f64, String> {
     let run = |duration: &str| simulation(program, "dumbbell-perf", settings, duration);
     let said = run(duration).output().map_err(|error| format!("{}: {error}", program.display()))?;
-    let document: Value = serde_json::from_slice(&said.stdout)
-        .map_err(|error| format!("tfrc sim: {error}: {}", String::from_utf8_lossy(&said.stderr)))?;
-    let hops = document["packet_hops"].as_f64().ok_or("tfrc sim has not counted its hops")?;
+    let hops = String::from_utf8_lossy(&said.stdout);
+    let hops: f64 = hops
+        .trim()
+        .parse()
+        .map_err(|error| format!("tfrc-count: {hops}: {error}: {}", String::from_utf8_lossy(&said.stderr)))?;
     Ok((instructions(&run(duration))? - instructions(&run(NOTHING))?) / hops)
 }
 
@@ -163,16 +177,14 @@ fn flow(program: &Path, duration: &str) -> Result<f64, String> {
 
 fn simulation(program: &Path, scenario: &str, settings: &[&str], duration: &str) -> Command {
     let mut command = Command::new(program);
-    command.arg("sim").arg(root().join(format!("scenarios/{scenario}.toml"))).arg("--json");
-    for setting in settings {
-        command.args(["--set", setting]);
-    }
-    command.args(["--set", &format!("duration={duration}")]);
+    command.arg(root().join(format!("scenarios/{scenario}.toml"))).args(settings);
+    command.arg(format!("duration={duration}"));
     command
 }
 
 fn instructions(command: &Command) -> Result<f64, String> {
-    let said = valgrind(&["--tool=callgrind", "--callgrind-out-file=/dev/null"], command)?;
+    let only = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"];
+    let said = valgrind(&only, command)?;
     counted(&said, "refs:")
 }
 

@@ -58,9 +58,11 @@ pub(crate) struct Core<P> {
 }
 
 #[derive(Debug)]
+#[expect(clippy::box_collection, reason = "a port takes half the room")]
 enum Port<P> {
     Agent(AgentId),
-    Gateway(VecDeque<Delivery<P>>),
+    /// Apart, as most ports are agents'.
+    Gateway(Box<VecDeque<Delivery<P>>>),
 }
 
 /// The number of no agent.
@@ -131,6 +133,14 @@ impl<P> Core<P> {
         self.events.settle(self.now);
     }
 
+    /// Forgets packets on their way, timers and events to come.
+    pub(crate) fn end(&mut self) {
+        self.events = Events::new();
+        self.packets = Arena::new();
+        self.on_links = OnLinks::default();
+        self.timers = Timers::default();
+    }
+
     pub(crate) fn set_tracing(&mut self, tracing: Tracing) {
         if tracing.keeps_records() {
             self.see_all_hops();
@@ -190,7 +200,7 @@ impl<P> Core<P> {
     }
 
     pub(crate) fn gateway(&mut self, node: NodeId) -> Result<Address, UnknownNode> {
-        self.open(node, Port::Gateway(VecDeque::new()))
+        self.open(node, Port::Gateway(Box::default()))
     }
 
     fn open(&mut self, node: NodeId, port: Port<P>) -> Result<Address, UnknownNode> {

@@ -224,6 +224,13 @@ impl<A: Agent> Engine<A> {
         self.core.reach_time(until);
     }
 
+    /// Ends the run and gives memory back: of packets on their way, of timers and of other events
+    /// to come, of which none happens any more. Agents, what links have dropped and the number of
+    /// hops stay to be read; the counters of links are to be read before.
+    pub fn end(&mut self) {
+        self.core.end();
+    }
+
     /// Sends a packet from `from` at `now`, after everything due by then. An earlier time is raised
     /// to the engine's.
     pub fn inject(&mut self, now: Instant, from: Address, packet: Outgoing<A::Payload>) {

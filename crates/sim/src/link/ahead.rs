@@ -190,7 +190,9 @@ impl Link {
             let time = on_line.end.saturating_since(on_line.start);
             self.busy_ns = self.busy_ns.wrapping_sub(time.as_nanos());
             self.waited_ns -= nanos(arrives, on_line.start);
-            self.unqueue(size);
+            if self.counts_queue {
+                self.unqueue(size);
+            }
         }
         match before {
             Some(OnLink { on_line, rest, .. }) => self.line.go_back(on_line.end, rest),

@@ -21,6 +21,21 @@ pub(crate) struct Transmitter {
     /// The place in the trace; `ns_per_byte` is infinite then, which keeps a constant rate free of
     /// any cost.
     trace: Option<Box<Cursor>>,
+    usual: UsualTime,
+}
+
+/// The time of a packet of this size on a line where nothing is left over from the one before.
+#[derive(Debug, Clone, Copy)]
+struct UsualTime {
+    /// Bytes, as a number that no packet has if there is none.
+    size: u64,
+    /// Nanoseconds, and the part of one that is left over.
+    whole: u64,
+    rest: f64,
+}
+
+impl UsualTime {
+    const NONE: Self = Self { size: u64::MAX, whole: 0, rest: 0.0 };
 }
 
 /// When a packet is on the line. Both are the horizon of [`Instant`] on a stalled line.
@@ -35,7 +50,14 @@ const HORIZON: Instant = Instant::from_nanos(u64::MAX);
 
 impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Self {
-        Self { ns_per_byte: ns_per_byte(rate), free: Instant::ZERO, rest: 0.0, left: 0.0, trace: None }
+        Self {
+            ns_per_byte: ns_per_byte(rate),
+            free: Instant::ZERO,
+            rest: 0.0,
+            left: 0.0,
+            trace: None,
+            usual: UsualTime::NONE,
+        }
     }
 
     pub(crate) fn traced(cursor: Cursor) -> Self {
@@ -49,10 +71,19 @@ impl Transmitter {
             self.free = now;
             self.rest = 0.0;
         }
-        let exact = self.rest + f64::from(size) * self.ns_per_byte;
         let start = self.free;
+        // Most lines carry packets of one size, and at most rates nothing is left over.
+        if self.usual.size == u64::from(size) && self.rest == 0.0 {
+            self.rest = self.usual.rest;
+            self.free = Instant::from_nanos(start.as_nanos().saturating_add(self.usual.whole));
+            return Transmission { start, end: self.free };
+        }
+        let exact = self.rest + f64::from(size) * self.ns_per_byte;
         if exact < INTEGERS / 2.0 {
             let (whole, rest) = split(exact);
+            if self.rest == 0.0 {
+                self.usual = UsualTime { size: u64::from(size), whole, rest };
+            }
             self.rest = rest;
             self.free = Instant::from_nanos(start.as_nanos().saturating_add(whole));
             return Transmission { start, end: self.free };
@@ -199,6 +230,17 @@ mod tests {
             line.transmit(Instant::ZERO, 40);
         }
         assert!(line.free.as_nanos().abs_diff(3_200_000) <= 1);
+    }
+
+    /// A packet of any size takes the time that its bytes take, whatever came before it.
+    #[test]
+    fn a_size_that_was_seen_takes_as_long_again() {
+        for size in [0, 1, 1000, u32::MAX - 1, u32::MAX] {
+            let mut line = Transmitter::new(Rate::from_bits_per_sec(8e6));
+            let time = u64::from(size) * 1000;
+            let ends = [size, size, 1000, size].map(|size| line.transmit(Instant::ZERO, size).end.as_nanos());
+            assert_eq!(ends, [time, 2 * time, 2 * time + 1_000_000, 3 * time + 1_000_000]);
+        }
     }
 
     #[test]

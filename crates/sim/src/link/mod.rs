@@ -28,8 +28,8 @@ use crate::engine::event::{NEVER, Turn};
 use crate::ids::{LinkId, NodeId};
 use crate::packet::FlowId;
 pub use crate::packet::PacketCount;
-use crate::queue::Limit;
 use crate::queue::{Arrival, Discipline, LineState, Policy, QueueState, QueueVerdict, Waiting};
+use crate::queue::{Limit, Queue};
 use crate::spec::{LinkChange, LinkSpec};
 use crate::trace::DropCause;
 pub(crate) use ahead::Feeder;
@@ -45,45 +45,52 @@ pub(crate) use ring::Popped;
 use ring::{LastSeen, LinkTimes, OnLink, Ring};
 pub use stats::{FlowStats, LinkStats};
 
+/// In the order of use: what each packet of a plain link without a limit touches is in the first
+/// three cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Link {
-    pub(crate) from: NodeId,
-    pub(crate) to: NodeId,
+    /// Waiting times of all accepted packets, those to come included.
+    waited_ns: u128,
+    /// Transmission times of all accepted packets, those to come included.
+    busy_ns: u64,
+    arrivals: PacketCount,
     /// The time at which the engine's event queue holds this link, or [`NEVER`]; an entry with any
     /// other time is stale.
     pub(crate) pending: Instant,
-    /// The link's place in the order of events at one time.
-    pub(crate) turn: Turn,
-    delay: Duration,
     line: Transmitter,
-    queue: Policy,
+    delay: Duration,
+    extras: Option<Box<Extras>>,
+    /// Earlier delays, as long as packets are on their way with them.
+    former: Option<Box<FormerDelays>>,
+    /// All packets on the link, where some of them go on without an event at its far end.
+    ahead: Option<Box<Ahead>>,
     /// All packets on the link in the order of arrival at the far end. Who has left the line is
     /// looked at only where a limit or a controller asks.
     ring: Ring,
-    /// Bytes of the packets not known to have left the line, in whole granules.
+    /// The link's place in the order of events at one time.
+    pub(crate) turn: Turn,
+    pub(crate) to: NodeId,
+    /// Where packets with a time to come are put on this line from.
+    pub(crate) feeder: Feeder,
+    /// Something may ask for `queued_bytes`: the queue of a plain link has a limit or a controller,
+    /// or was given one.
+    counts_queue: bool,
+    /// The link's arrivals are certain, see [`Link::is_certain`].
+    certain: bool,
+    queue: Policy,
+    /// Bytes of the packets not known to have left the line, in whole granules, if they are
+    /// counted.
     queued_bytes: u64,
     /// The size of a packet in the queue is rounded up to a multiple of this number of bytes.
     granule: u32,
-    /// Changes to come, the next one last.
-    changes: Vec<LinkChange>,
-    /// Earlier delays, as long as packets are on their way with them.
-    former: Option<Box<FormerDelays>>,
-    arrivals: PacketCount,
+    pub(crate) from: NodeId,
     overflowed: PacketCount,
     /// Those of `overflowed` that would have fit.
     early: PacketCount,
     marked: PacketCount,
-    /// Transmission times of all accepted packets, those to come included.
-    busy_ns: u64,
-    /// Waiting times of all accepted packets, those to come included.
-    waited_ns: u128,
-    extras: Option<Box<Extras>>,
-    /// The link's arrivals are certain, see [`Link::is_certain`].
-    certain: bool,
-    /// All packets on the link, where some of them go on without an event at its far end.
-    ahead: Option<Box<Ahead>>,
-    /// Where packets with a time to come are put on this line from.
-    pub(crate) feeder: Feeder,
+    /// Changes to come, the next one last.
+    changes: Vec<LinkChange>,
 }
 
 impl Link {
@@ -105,6 +112,7 @@ impl Link {
             queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
+            counts_queue: !plain || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited)),
             granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().cloned().collect(),
             former: None,
@@ -223,7 +231,9 @@ impl Link {
         let time = on_line.end.as_nanos().wrapping_sub(on_line.start.as_nanos());
         self.busy_ns = self.busy_ns.wrapping_add(time);
         self.waited_ns += nanos(arrived, on_line.start);
-        self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
+        if self.counts_queue {
+            self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
+        }
         if let Some(ahead) = &mut self.ahead {
             // One for each that comes: there are never more than were on the link at one time.
             if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
@@ -343,7 +353,7 @@ impl Link {
             self.forget_delays(all);
         }
         let popped = self.ring.pop_front(all)?;
-        if popped.place == LastSeen::OnLine && self.ahead.is_none() {
+        if self.counts_queue && popped.place == LastSeen::OnLine && self.ahead.is_none() {
             self.unqueue(popped.size);
         }
         Some(popped)
@@ -364,6 +374,7 @@ impl Link {
     pub(crate) fn change(&mut self, all: &mut OnLinks, now: Instant, change: LinkChange) {
         let LinkChange { at: _, rate, delay, limit, losses } = change;
         self.certain = false;
+        self.count_queue(all);
         if let Some(delay) = delay {
             self.set_delay(all, now, delay);
         }
@@ -382,6 +393,7 @@ impl Link {
     /// of the packet in transmission goes at that rate too.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
+        self.count_queue(all);
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
@@ -487,6 +499,16 @@ impl Link {
             None => self.ring.depart_until(all, now, granule),
         };
         self.queued_bytes = self.queued_bytes.saturating_sub(gone);
+    }
+
+    /// Counts the bytes in the queue from now on, of a link on which every packet has an event.
+    #[cold]
+    fn count_queue(&mut self, all: &OnLinks) {
+        if !self.counts_queue {
+            self.counts_queue = true;
+            let departed = saturating::<usize>(self.ring.departed());
+            self.queued_bytes = self.ring.iter(all).skip(departed).map(|held| self.cost(held.size())).sum();
+        }
     }
 
     #[inline]

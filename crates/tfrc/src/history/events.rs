@@ -9,6 +9,7 @@ use crate::history::intervals::{ClosedInterval, Intervals};
 use crate::history::length::LengthRule;
 use crate::history::losses::{Cause, Congestion, Mark};
 use crate::interval::MeasuredInterval;
+use crate::rare::{Rare, rare};
 use crate::study::{LossEventTiming, MAX_INTERVALS, Moment, OpenRecord, SizeCorrection};
 
 /// The loss event that began the current interval.
@@ -44,7 +45,7 @@ pub(crate) struct Events {
     timing: LossEventTiming,
     length: LengthRule,
     insensitive: InsensitivePeriod,
-    pub(crate) units: Option<Units>,
+    pub(crate) units: Option<Rare<Units>>,
 }
 
 /// Beginning and synthetic length of the first loss interval, for the first loss event.
@@ -95,7 +96,7 @@ impl Events {
             timing: settings.algorithm.choices().loss_event_timing,
             length: LengthRule::new(&settings.packet_size),
             insensitive,
-            units: Units::new(&settings.packet_size),
+            units: Units::new(&settings.packet_size).map(rare),
         }
     }
 
@@ -108,7 +109,7 @@ impl Events {
             timing: self.timing,
             length: self.length,
             insensitive: self.insensitive,
-            units: self.units.map(Units::emptied),
+            units: self.units.as_ref().map(|units| rare(units.emptied())),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use tfrc_units::Duration;
 
-use crate::ring::Ring;
+use super::runs::Runs;
 use crate::study::Moment;
 
 /// Separate runs of lost or marked packets that stay open to repair by a late packet, at most.
@@ -70,14 +70,14 @@ pub(crate) enum Fill {
 /// the pending ones: whatever arrives above a hole arrives above all older holes too.
 #[derive(Debug, Clone)]
 pub(crate) struct Losses {
-    runs: Ring<Congestion, REPAIRABLE>,
+    runs: Runs<REPAIRABLE>,
     declared: usize,
     lost_after: u8,
 }
 
 impl Losses {
     pub(crate) const fn new(lost_after: u8) -> Self {
-        Self { runs: Ring::new(), declared: 0, lost_after }
+        Self { runs: Runs::new(), declared: 0, lost_after }
     }
 
     /// The declared runs, oldest first.
@@ -98,7 +98,7 @@ impl Losses {
     /// Adds a hole above everything so far. A run that no longer fits is given back for good, its
     /// fate decided.
     pub(crate) fn add_hole(&mut self, run: Congestion) -> Option<Congestion> {
-        let out = self.runs.push(run);
+        let out = self.runs.insert(self.runs.len(), run);
         self.forget(out)
     }
 
@@ -107,8 +107,8 @@ impl Losses {
     /// gives back a run that no longer fits.
     pub(crate) fn add_mark(&mut self, run: Congestion) -> (bool, Option<Congestion>) {
         for i in self.declared..self.runs.len() {
-            if let Some(pending) = self.runs.get_mut(i) {
-                pending.found_at = run.found_at;
+            if let Some(pending) = self.runs.get(i) {
+                self.runs.set(i, Congestion { found_at: run.found_at, ..pending });
             }
         }
         let at = self.runs.iter().take_while(|r| r.first < run.first).count();
@@ -141,18 +141,16 @@ impl Losses {
             if was_declared {
                 self.declared -= 1;
             }
-        } else if let Some(slot) = self.runs.get_mut(i) {
-            if seq == run.first {
-                slot.first += 1;
-            } else {
-                slot.last = seq - 1;
-                if seq < run.last {
-                    out = self.runs.insert(i + 1, Congestion { first: seq + 1, ..run });
-                    if was_declared {
-                        self.declared += 1;
-                    }
-                    out = self.forget(out);
+        } else if seq == run.first {
+            self.runs.set(i, Congestion { first: seq + 1, ..run });
+        } else {
+            self.runs.set(i, Congestion { last: seq - 1, ..run });
+            if seq < run.last {
+                out = self.runs.insert(i + 1, Congestion { first: seq + 1, ..run });
+                if was_declared {
+                    self.declared += 1;
                 }
+                out = self.forget(out);
             }
         }
         (fill, out)
@@ -163,7 +161,7 @@ impl Losses {
     pub(crate) fn count_arrival(&mut self, seq: u64, highest: u64) -> usize {
         let before = self.declared;
         for i in self.declared..self.runs.len() {
-            if let Some(run) = self.runs.get_mut(i)
+            if let Some(mut run) = self.runs.get(i)
                 && run.last < seq
             {
                 run.later = run.later.saturating_add(1);
@@ -171,6 +169,7 @@ impl Losses {
                     run.found_at = highest;
                     self.declared += 1;
                 }
+                self.runs.set(i, run);
             }
         }
         self.declared - before
@@ -180,8 +179,8 @@ impl Losses {
     /// S_C. Returns how many.
     pub(crate) fn declare(&mut self, up_to: u64, highest: u64) -> usize {
         let before = self.declared;
-        while let Some(run) = self.runs.get_mut(self.declared).filter(|run| run.first <= up_to) {
-            run.found_at = highest;
+        while let Some(run) = self.runs.get(self.declared).filter(|run| run.first <= up_to) {
+            self.runs.set(self.declared, Congestion { found_at: highest, ..run });
             self.declared += 1;
         }
         self.declared - before
@@ -189,7 +188,7 @@ impl Losses {
 
     /// The runs declared last, oldest of them first.
     pub(crate) fn newly_declared(&self, count: usize) -> impl Iterator<Item = Congestion> + '_ {
-        self.runs.iter().take(self.declared).skip(self.declared - count.min(self.declared))
+        (self.declared.saturating_sub(count)..self.declared).filter_map(|i| self.runs.get(i))
     }
 
     fn forget(&mut self, out: Option<Congestion>) -> Option<Congestion> {

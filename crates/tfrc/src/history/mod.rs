@@ -9,6 +9,7 @@ pub(crate) mod length;
 mod losses;
 mod mean;
 mod reported;
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -382,7 +383,7 @@ impl LossHistory {
     /// I_0 = S_C − S_A + 1 (RFC 5348 §5.3) with `end` = S_C + 1, packets without data left out
     /// (RFC 4342 §6.1.1).
     fn open_packets(&self, event: &LossEvent, end: u64) -> f64 {
-        match self.events.units {
+        match &self.events.units {
             None => {
                 let packets = end.saturating_sub(event.first);
                 let non_data = self.non_data.saturating_sub(event.non_data_below);

@@ -13,7 +13,7 @@ use crate::count::PacketCount;
 use crate::decision::{Wake, WakeReason};
 use crate::equation::{Equation, InverseError};
 use crate::history::{Change, FirstLoss, LossHistory, LossInterval, Seen};
-use crate::rare::{Shared, shared};
+use crate::rare::{Rare, Shared, rare, shared};
 use crate::study::{
     EmptyReport, Estimator, FeedbackTrigger, FirstInterval, FirstLosses, HistoryWindow, Stamp,
 };
@@ -111,7 +111,8 @@ pub struct Receiver {
     meter: ReceiveRate,
     clock: HostClock,
     told_rtt: Option<Duration>,
-    counter_rtt: CounterRtt,
+    /// Made when it is first used: most senders send the round-trip time.
+    counter_rtt: Option<Rare<CounterRtt>>,
     /// When the feedback timer expires; `None` before the first packet or without a round-trip
     /// time.
     timer: Option<Instant>,
@@ -171,7 +172,7 @@ impl Receiver {
             meter: ReceiveRate::new(settings.algorithm.choices().receive_rate),
             clock: HostClock::new(settings.clock_grain),
             told_rtt: None,
-            counter_rtt: CounterRtt::new(),
+            counter_rtt: None,
             timer: None,
             timer_rtt: settings.receiver_rtt_before_sample,
             least_period: settings.feedback_floor,
@@ -259,7 +260,8 @@ impl Receiver {
         }
         let counter = self.history.window_counter();
         if counter != counter_before {
-            self.counter_rtt.on_packet(now, counter, self.clock.grain());
+            let by_counter = self.counter_rtt.get_or_insert_with(|| rare(CounterRtt::new()));
+            by_counter.on_packet(now, counter, self.clock.grain());
             rtt = self.rtt();
         }
         if arrival.kind == PacketKind::NonData && change == Change::None {
@@ -460,11 +462,15 @@ impl Receiver {
         self.history.loss_events()
     }
 
+    fn counter_rtt(&self) -> Option<Duration> {
+        self.counter_rtt.as_ref().and_then(|by_counter| by_counter.estimate())
+    }
+
     /// The round-trip time in use: the sender's word, else what the window counter shows, else the
     /// configured guess.
     #[must_use]
     pub fn rtt(&self) -> Duration {
-        self.told_rtt.or_else(|| self.counter_rtt.estimate()).unwrap_or(self.rules.rtt_before_sample)
+        self.told_rtt.or_else(|| self.counter_rtt()).unwrap_or(self.rules.rtt_before_sample)
     }
 
     /// The loss intervals, newest first, the open one included (RFC 4342 §8.6). As many as the
@@ -533,7 +539,7 @@ impl Receiver {
     }
 
     fn knows_rtt(&self) -> bool {
-        self.told_rtt.is_some() || self.counter_rtt.estimate().is_some()
+        self.told_rtt.is_some() || self.counter_rtt().is_some()
     }
 
     fn restart(&mut self, now: Instant) {

@@ -9,11 +9,12 @@
 use tfrc_units::Rate;
 
 use crate::config::{Promise, PromiseStart};
+use crate::rare::{Rare, rare};
 
 /// The promise and whether it counts yet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct LowerBound {
-    promise: Option<Promise>,
+    promise: Option<Rare<Promise>>,
     force: Force,
 }
 
@@ -24,27 +25,27 @@ enum Force {
 }
 
 impl LowerBound {
-    pub(crate) const fn new(promise: Option<Promise>) -> Self {
-        Self { promise, force: Force::NotYet }
+    pub(crate) fn new(promise: Option<Promise>) -> Self {
+        Self { promise: promise.map(rare), force: Force::NotYet }
     }
 
     /// There is a round-trip time.
-    pub(crate) const fn on_first_rtt(&mut self) {
-        if let Some(Promise { start: PromiseStart::FirstRtt, .. }) = self.promise {
+    pub(crate) fn on_first_rtt(&mut self) {
+        if self.promise.as_ref().is_some_and(|promise| promise.start == PromiseStart::FirstRtt) {
             self.force = Force::InForce;
         }
     }
 
     /// A report counts loss events.
-    pub(crate) const fn on_loss_report(&mut self) {
-        if let Some(Promise { start: PromiseStart::FirstLossReport, .. }) = self.promise {
+    pub(crate) fn on_loss_report(&mut self) {
+        if self.promise.as_ref().is_some_and(|promise| promise.start == PromiseStart::FirstLossReport) {
             self.force = Force::InForce;
         }
     }
 
     /// The lower bound while the computed rate is `x`; zero for none.
     pub(crate) fn least(&self, x: Rate) -> Rate {
-        match (self.force, self.promise) {
+        match (self.force, &self.promise) {
             (Force::InForce, Some(promise)) => match promise.give_way_below {
                 Some(y) if x < promise.rate / y => Rate::ZERO,
                 _ => promise.rate,

@@ -560,7 +560,7 @@ impl Sender {
         if let Some(sample) = sample {
             self.rtt.on_sample(sample, grain, Origin::Feedback);
             if let Some(friend) = self.study.on_rtt_sample(now, sample.max(grain)) {
-                self.allowed.rules.equation.friend = friend;
+                own(&mut self.allowed.rules).equation.friend = friend;
             }
         }
         let Some(path) = self.path() else { return };

@@ -4,11 +4,16 @@
 use tfrc_units::{Duration, Instant, Rate};
 
 use crate::config::{MinInterval, PacketSize};
+use crate::rare::{Rare, rare};
 use crate::ring::Ring;
+
+/// The Min Interval, where there is one.
+#[derive(Debug, Clone)]
+pub(crate) struct PacketInterval(Option<Rare<LatestPackets>>);
 
 /// When the latest packets went, as far as the Min Interval needs it.
 #[derive(Debug, Clone)]
-pub(crate) struct PacketInterval {
+struct LatestPackets {
     policy: MinInterval,
     sent: Ring<Instant, 3>,
     /// The slot that the latest packet used, where packets may go late.
@@ -16,21 +21,51 @@ pub(crate) struct PacketInterval {
 }
 
 impl PacketInterval {
-    pub(crate) const fn new(packet_size: &PacketSize) -> Self {
-        let policy = match packet_size {
-            PacketSize::TfrcSp(sp) => sp.min_interval,
-            PacketSize::Own | PacketSize::Reference { .. } => MinInterval::Unlimited,
-        };
-        Self { policy, sent: Ring::new(), slot: Instant::ZERO }
+    pub(crate) fn new(packet_size: &PacketSize) -> Self {
+        match packet_size {
+            PacketSize::TfrcSp(sp) if sp.min_interval != MinInterval::Unlimited => {
+                let policy = sp.min_interval;
+                Self(Some(rare(LatestPackets { policy, sent: Ring::new(), slot: Instant::ZERO })))
+            }
+            _ => Self(None),
+        }
     }
 
     /// The earliest time for the next packet, whatever the rate.
     #[inline]
     pub(crate) fn next_send(&self) -> Instant {
-        if self.policy == MinInterval::Unlimited { Instant::ZERO } else { self.after_latest() }
+        self.0.as_ref().map_or(Instant::ZERO, |latest| latest.next_send())
     }
 
-    fn after_latest(&self) -> Instant {
+    /// A packet goes. With coarse timers a slot missed is made up for by one packet more, not by
+    /// two (RFC 5622 §5).
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant) {
+        if let Some(latest) = &mut self.0 {
+            latest.on_sent(now);
+        }
+    }
+
+    /// The next packet may go whenever the latest went, as a study may have it.
+    pub(crate) fn release(&mut self) {
+        if let Some(latest) = &mut self.0 {
+            latest.sent.clear();
+        }
+    }
+
+    /// The most that packets of `size` bytes can carry.
+    pub(crate) fn limit(&self, size: f64) -> Rate {
+        match self.0.as_ref().map(|latest| latest.policy) {
+            None | Some(MinInterval::Unlimited) => Rate::INFINITY,
+            Some(MinInterval::Each(interval) | MinInterval::ThreePackets(interval)) => {
+                if interval == Duration::ZERO { Rate::INFINITY } else { Rate::of(size, interval) }
+            }
+        }
+    }
+}
+
+impl LatestPackets {
+    fn next_send(&self) -> Instant {
         let Some(last) = self.sent.last() else { return Instant::ZERO };
         match self.policy {
             MinInterval::Unlimited => Instant::ZERO,
@@ -42,31 +77,12 @@ impl PacketInterval {
         }
     }
 
-    /// A packet goes. With coarse timers a slot missed is made up for by one packet more, not by
-    /// two (RFC 5622 §5).
-    pub(crate) fn on_sent(&mut self, now: Instant) {
+    fn on_sent(&mut self, now: Instant) {
         if let MinInterval::ThreePackets(interval) = self.policy {
             let due = if self.sent.len() == 0 { now } else { self.slot + interval };
             self.slot = due.max(now - interval);
         }
-        if self.policy != MinInterval::Unlimited {
-            self.sent.push(now);
-        }
-    }
-
-    /// The next packet may go whenever the latest went, as a study may have it.
-    pub(crate) fn release(&mut self) {
-        self.sent.clear();
-    }
-
-    /// The most that packets of `size` bytes can carry.
-    pub(crate) fn limit(&self, size: f64) -> Rate {
-        match self.policy {
-            MinInterval::Unlimited => Rate::INFINITY,
-            MinInterval::Each(interval) | MinInterval::ThreePackets(interval) => {
-                if interval == Duration::ZERO { Rate::INFINITY } else { Rate::of(size, interval) }
-            }
-        }
+        self.sent.push(now);
     }
 }
 

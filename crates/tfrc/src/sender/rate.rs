@@ -6,6 +6,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 use crate::config::{PacketSize, Settings};
 use crate::decision::RateReason;
 use crate::equation::Equation;
+use crate::rare::{Shared, shared};
 use crate::sender::limited::Coverage;
 use crate::sender::limits::ReceiveLimits;
 use crate::study::{
@@ -18,7 +19,8 @@ pub(crate) const MAXIMUM_BACKOFF: Duration = Duration::from_secs(64);
 /// X and everything it is made of.
 #[derive(Debug, Clone)]
 pub(crate) struct AllowedRate {
-    pub(super) rules: Rules,
+    /// One for all clones, as far as they do not change it.
+    pub(super) rules: Shared<Rules>,
     /// X.
     pub(super) x: Rate,
     /// X_Bps, what the equation gave last; infinite while p is zero.
@@ -121,8 +123,8 @@ impl AllowedRate {
     /// Nothing is known yet (§4.2).
     pub(crate) fn new(rules: Rules, segment: f64) -> Self {
         Self {
-            rules,
             x: rules.first_rate(segment),
+            rules: shared(rules),
             x_bps: Rate::INFINITY,
             p: Probability::ZERO,
             limits: ReceiveLimits::new(Instant::ZERO),

@@ -8,7 +8,60 @@ use tfrc_scenario::{Application, Backlog, Pace};
 
 /// An application at work: when it has its next packet, and how large that is.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) enum Source {
+    /// Packets of `segment` bytes at all times from `start` on.
+    Backlog { start: Instant, segment: u32 },
+    /// Any other.
+    Paced(Box<PacedSource>),
+}
+
+impl Source {
+    /// `stream` draws phases and sizes.
+    pub(crate) fn new(
+        application: Application,
+        timetable: Timetable,
+        segment: u32,
+        start: Instant,
+        stream: Stream,
+    ) -> Self {
+        let Application { pace, phases, sizes, .. } = &application;
+        if phases.is_none() && sizes.is_none() && *pace == Pace::Backlog && timetable.is_endless() {
+            return Self::Backlog { start, segment };
+        }
+        Self::Paced(Box::new(PacedSource::new(application, timetable, segment, start, stream)))
+    }
+
+    /// When the next packet is there: at `now` or later; `None` if none ever is.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Instant> {
+        match self {
+            Self::Backlog { start, .. } => Some(now.max(*start)),
+            Self::Paced(source) => source.next_supply(now),
+        }
+    }
+
+    /// Takes a packet at `now`; its size in bytes.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Instant) -> u32 {
+        match self {
+            Self::Backlog { segment, .. } => *segment,
+            Self::Paced(source) => source.take(now),
+        }
+    }
+
+    /// Bytes that the application will have given in all, if they have an end.
+    #[cfg(all(feature = "emu", target_os = "linux"))]
+    pub(crate) fn total(&self) -> Option<u64> {
+        match self {
+            Self::Backlog { .. } => None,
+            Self::Paced(source) => source.timetable.total(),
+        }
+    }
+}
+
+/// Data with a pace, phases, sizes that are drawn, or an end.
+#[derive(Debug, Clone)]
+pub(crate) struct PacedSource {
     application: Application,
     timetable: Timetable,
     /// Bytes taken so far.
@@ -20,14 +73,11 @@ pub(crate) struct Source {
     next: Instant,
     /// The latest phase with something to send: its beginning and its end.
     phase: (Instant, Instant),
-    /// It has data at all times, as far as its pace allows.
-    always: bool,
     stream: Stream,
 }
 
-impl Source {
-    /// `stream` draws phases and sizes.
-    pub(crate) fn new(
+impl PacedSource {
+    fn new(
         application: Application,
         timetable: Timetable,
         segment: u32,
@@ -39,14 +89,7 @@ impl Source {
             Some(phases) => start + Duration::from_secs_f64(phases.on.sample(&mut stream)),
         };
         let (next, phase) = (start, (start, end));
-        let always = application.phases.is_none() && timetable.is_endless();
-        Self { application, timetable, taken: 0, segment, start, next, phase, always, stream }
-    }
-
-    /// When the next packet is there: at `now` or later; `None` if none ever is.
-    #[inline]
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Instant> {
-        if self.always { Some(self.next.max(now)) } else { self.next_supply(now) }
+        Self { application, timetable, taken: 0, segment, start, next, phase, stream }
     }
 
     fn next_supply(&mut self, now: Instant) -> Option<Instant> {
@@ -63,12 +106,6 @@ impl Source {
         }
     }
 
-    /// Bytes that the application will have given in all, if they have an end.
-    #[cfg(all(feature = "emu", target_os = "linux"))]
-    pub(crate) fn total(&self) -> Option<u64> {
-        self.timetable.total()
-    }
-
     /// When the next packet is there by pace and phases.
     fn in_pace(&mut self, now: Instant) -> Instant {
         let at = self.next.max(now);
@@ -83,8 +120,7 @@ impl Source {
         at.max(self.phase.0)
     }
 
-    /// Takes a packet at `now`; its size in bytes.
-    pub(crate) fn take(&mut self, now: Instant) -> u32 {
+    fn take(&mut self, now: Instant) -> u32 {
         if let Pace::Every(gap) = self.application.pace {
             self.next = match self.application.backlog {
                 Backlog::Kept => self.next + gap,
@@ -102,7 +138,7 @@ impl Source {
                 saturating::<u32>(drawn).clamp(1, MOST_BYTES)
             }
         };
-        if self.always || self.timetable.is_endless() {
+        if self.timetable.is_endless() {
             return size;
         }
         let size = size.min(saturating::<u32>(self.timetable.at(now).left(self.taken)));

@@ -58,7 +58,13 @@ impl Histogram {
     #[inline(never)]
     fn add_slowly(&mut self, cell: u16, times: u32) {
         match &mut self.cells {
-            Cells::Few(few) if times == 1 && few.len() < FEW => few.push(cell),
+            Cells::Few(few) if times == 1 && few.len() < FEW => {
+                if few.len() == few.capacity() {
+                    // Doubling would waste more than it saves here.
+                    few.reserve_exact((few.len() / 4).max(8).min(FEW - few.len()));
+                }
+                few.push(cell);
+            }
             Cells::Few(few) => {
                 let few = std::mem::take(few);
                 self.cells = Cells::Small(Vec::new());

@@ -49,10 +49,12 @@ pub(crate) fn compare(
             side.add(drop);
         }
     }
+    // With thousands of flows each of the one kind would look at each of the other.
+    let losing: Vec<&Side<'_>> =
+        all.iter().filter(|side| !side.links.is_empty() && is_tcp(side.member)).collect();
     let of_flow = |side: &Side<'_>| {
         let equation = rate_control(side.member)?;
-        let tcps: Vec<&Side<'_>> =
-            all.iter().filter(|tcp| is_tcp(tcp.member) && tcp.loses_where(side)).collect();
+        let tcps: Vec<&Side<'_>> = losing.iter().filter(|tcp| tcp.loses_where(side)).copied().collect();
         Some(match measured {
             None => AgainstTcp::without(NoFactors::DropsUnknown),
             Some(_) => factors(side, &tcps, &equation).map_or_else(AgainstTcp::without, AgainstTcp::with),

@@ -104,8 +104,14 @@ impl Recorder {
     }
 
     /// The recording of a run that ends at `to`; `None` if nothing was measured.
-    pub(crate) fn recording(self, world: &impl World, stage: &Stage<'_>, to: Instant) -> Option<Recording> {
+    pub(crate) fn recording(
+        self,
+        world: &mut impl World,
+        stage: &Stage<'_>,
+        to: Instant,
+    ) -> Option<Recording> {
         let after = self.moment(world, to, Vec::new());
+        world.end();
         let before = self.before.filter(|before| before.at < to)?;
         let from = before.at;
         let time = to.saturating_since(from);

@@ -1,11 +1,13 @@
 //! The simulated world: an engine in virtual time, with the flows as agents.
 
+use std::collections::BTreeMap;
+
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
 use tfrc_sim::trace::{DroppedPacket, PacketCopy, TraceRecord, Tracing};
 use tfrc_sim::traffic::Traffic;
-use tfrc_sim::{Engine, LinkId, Network};
+use tfrc_sim::{Engine, LinkId, LinkSpec};
 use tfrc_units::{Duration, Instant};
 
 use super::agents::{Ends, agent, attach_all, bytes, progress};
@@ -61,8 +63,9 @@ impl<'t> Simulated<'t> {
         });
         let flows = attach_all(&mut engine, &members, scenario.seed, own);
         if keep.delays == PacketDelays::Measured {
+            let specs: BTreeMap<LinkId, &LinkSpec> = network.links().collect();
             for (ends, member) in flows.iter().zip(&members) {
-                let path = empty_path(&engine, &network, member);
+                let path = empty_path(&engine, &specs, member);
                 engine.with_agent(ends.receiver, |host| host.measure(path));
             }
         }
@@ -83,10 +86,11 @@ impl<'t> Simulated<'t> {
 }
 
 /// The way of the data of a flow, by the first rates of its links.
-fn empty_path(engine: &Engine<Host>, network: &Network, member: &Member<'_>) -> EmptyPath {
-    let way = engine.route(member.from, member.to);
-    let links = network.links().filter(|(id, _)| way.contains(id)).map(|(_, link)| link);
-    links.fold(EmptyPath::default(), |path, link| {
+fn empty_path(engine: &Engine<Host>, specs: &BTreeMap<LinkId, &LinkSpec>, member: &Member<'_>) -> EmptyPath {
+    let mut way = engine.route(member.from, member.to);
+    // Sums of floats depend on the order.
+    way.sort_unstable();
+    way.iter().filter_map(|id| specs.get(id)).fold(EmptyPath::default(), |path, link| {
         let rate = link.rate.bytes_per_sec();
         // A packet leaves a line that follows a trace at one moment.
         let per_byte = if link.trace.is_some() || rate <= 0.0 { 0.0 } else { 1e9 / rate };
@@ -183,6 +187,10 @@ impl World for Simulated<'_> {
 
     fn packet_hops(&self) -> u64 {
         self.engine.packet_hops()
+    }
+
+    fn end(&mut self) {
+        self.engine.end();
     }
 }
 
