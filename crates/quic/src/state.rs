@@ -47,6 +47,9 @@ pub(crate) struct Shared {
     pub(crate) queued: Notify,
     /// A message waits for the task that writes the control stream.
     pub(crate) posted: Notify,
+    /// Holds the task that takes datagrams out.
+    #[cfg(test)]
+    pub(crate) held: tokio::sync::Mutex<()>,
 }
 
 /// Everything that changes.
@@ -154,6 +157,8 @@ impl Shared {
             changed: Notify::new(),
             queued: Notify::new(),
             posted: Notify::new(),
+            #[cfg(test)]
+            held: tokio::sync::Mutex::default(),
         })
     }
 

@@ -159,6 +159,8 @@ async fn discarded(shared: &Shared) {
 async fn receive(shared: Arc<Shared>, silence: Duration) {
     let mut batch = vec![Bytes::new(); BATCH];
     loop {
+        #[cfg(test)]
+        drop(shared.held.lock().await);
         let framed = shared.quic.stats().frame_rx.datagram;
         let mut reading = pin!(shared.quic.read_many_datagrams(&mut batch));
         let read = match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
