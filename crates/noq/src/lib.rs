@@ -103,7 +103,6 @@ impl TfrcConfig {
             mtu: current_mtu.into(),
             is_marked: false,
             round_trip: std::time::Duration::ZERO,
-            is_measured: false,
             patience: std::time::Duration::ZERO,
             late: None,
             looked: now,
@@ -135,9 +134,6 @@ pub struct Tfrc {
     is_marked: bool,
     /// The transport's smoothed round-trip time, without the peer's delays.
     round_trip: std::time::Duration,
-    /// The transport has measured that. It takes an acknowledgement in after it has told of it:
-    /// with the first one comes what it assumes for a path that it does not know.
-    is_measured: bool,
     /// At least so long after its departure noq waits for a packet that it has declared lost: two
     /// probe timeouts (RFC 9002 §6.2.1), as they are if the round-trip time does not vary.
     patience: std::time::Duration,
@@ -205,9 +201,7 @@ impl Controller for Tfrc {
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
         self.looked = now;
         let at = self.epoch.at(now);
-        let is_measured = std::mem::replace(&mut self.is_measured, true);
-        let hold = if is_measured { Hold::RoundTrip(self.round_trip.into()) } else { Hold::Unknown };
-        self.advisor.on_report(at, hold);
+        self.advisor.on_report(at, Hold::RoundTrip(self.round_trip.into()));
         self.advisor.handle_timeout(at);
         if let Some(readings) = &self.readings {
             readings.reported();
