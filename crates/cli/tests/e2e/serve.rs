@@ -137,7 +137,9 @@ fn the_end_drains() {
     assert_eq!(sender.status.code(), Some(1), "{}", sender.stderr);
     assert!(sender.stderr.contains("failed: the receiver was interrupted"), "{}", sender.stderr);
     let said = receiver.succeed().stderr;
-    assert!(said.contains("no new connections are taken; 1 are asked to end"), "{said}");
+    // The connection may hear of the end before the listener counts it.
+    let words = ["no new connections are taken; 1 are asked to end", "ending; Ctrl-C again aborts"];
+    assert!(words.iter().any(|word| said.contains(word)), "{said}");
     assert!(said.contains("connection 1 from 127.0.0.1:") && said.contains(" stopped: "), "{said}");
     assert!(
         said.lines().last().expect("said").starts_with("stopped: interrupted after 1 connection; "),
