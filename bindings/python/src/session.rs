@@ -64,7 +64,7 @@ impl Drop for Port {
 /// on the path can read them.
 ///
 /// The ends that connect send the data, unless this one `sends`. With `files` a session is for one
-/// file, which goes by [`Session::send_file`] and [`Session::recv_file`].
+/// file, by [`Session::send_file`] or [`Session::recv_file`].
 #[pyclass(module = "tfrc", frozen)]
 #[derive(Debug)]
 pub(crate) struct Listener {

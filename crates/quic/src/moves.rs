@@ -188,7 +188,7 @@ impl<P: Peer> Book<P> {
         Watch { book: Arc::clone(self), number, contest }
     }
 
-    /// The source that QUIC is told of a datagram; `None` if it is not told of it.
+    /// The source that a datagram has for QUIC; `None` for a datagram that QUIC does not get.
     pub(crate) fn source(&self, now: Instant, from: SocketAddr, datagram: &[u8]) -> Option<SocketAddr> {
         let Some((id, stage)) = connection_id(datagram) else { return Some(from) };
         self.entries().source(now, from, id, stage)

@@ -72,7 +72,7 @@ impl Trial {
         trial
     }
 
-    /// The source of a packet from this port, as QUIC is told it.
+    /// The source that a packet from this port has for QUIC.
     fn packet(&mut self, port: u16) -> SocketAddr {
         self.book.source(self.now, at(port), &[&[0x41][..], &ID, &[0; 20]].concat()).expect("told")
     }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::{FileNext, FileOutcome, FileSource, FileTaker};
 use crate::{
     Cause, Closed, ClosingWord, Connection, Existing, FileWay, Output, OutputError, OutputPlan, Part,
-    SendError, Tally, Trouble,
+    SendError, Tally, Trouble, on_disk,
 };
 
 /// Words of a receiver that wait to be heard; those that come faster say the same.
@@ -138,9 +138,9 @@ async fn sent(connection: &Connection, path: &Path) -> Result<FileCopy, FileErro
     }
 }
 
-/// Receives a file whole under this name, and ends the session: the name is there once the hash
-/// agrees. The endpoint's greeting is that of [`Part::ReceivesFiles`]. What an unfinished session
-/// has brought is left in `FILE.part`.
+/// Receives a file whole under this name, and ends the session: the name is there, and all of it
+/// on the disk, once the hash agrees. The endpoint's greeting is that of [`Part::ReceivesFiles`].
+/// What an unfinished session has brought is left in `FILE.part`.
 ///
 /// # Errors
 /// [`FileError`]; the session has ended then, too.
@@ -152,9 +152,15 @@ pub async fn receive_file(
     let mut place = Output::Nowhere;
     let taken = taken(connection, path, existing, &mut place).await;
     let kept = match taken {
-        Ok((copy, tally)) => {
-            blocking(move || place.keep()).await.map(|_| (copy, tally)).map_err(FileError::File)
-        }
+        Ok(taken) => blocking(move || {
+            if let Some(file) = place.to_sync()? {
+                on_disk(&file)?;
+            }
+            place.keep()
+        })
+        .await
+        .map(|_| taken)
+        .map_err(FileError::File),
         Err(error) => {
             blocking(move || place.leave()).await;
             Err(error)
