@@ -6,8 +6,8 @@
 # 6.2.2), where the packet left a few milliseconds ago; a later one has the measurement. The controller
 # is called first, and the estimate takes the acknowledgement in afterwards, so it is always one old.
 # A controller that averages it, as TFRC does, takes a short path for a long one for two seconds.
-# Here: docs/quic.md says that R over QUIC begins with the assumed time, 100 ms, and that a path of
-# 4 ms is at its own after two seconds.
+# Here: `tfrc-quinn`, and `tfrc-noq`, whose transport does the same, have the first report's time from
+# the packet itself; the test is `the_first_round_trip_time_is_that_of_the_path`.
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT

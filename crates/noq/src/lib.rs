@@ -103,6 +103,7 @@ impl TfrcConfig {
             mtu: current_mtu.into(),
             is_marked: false,
             round_trip: std::time::Duration::ZERO,
+            is_measured: false,
             patience: std::time::Duration::ZERO,
             late: None,
             looked: now,
@@ -123,7 +124,7 @@ impl ControllerFactory for ReadConfig {
     }
 }
 
-/// TFRC for one path: the pacing rate is X, the window twice what X sends in a round-trip time.
+/// TFRC for one path: the pacing rate is X, and no window stops it.
 #[derive(Debug, Clone)]
 pub struct Tfrc {
     epoch: Epoch,
@@ -134,6 +135,9 @@ pub struct Tfrc {
     is_marked: bool,
     /// The transport's smoothed round-trip time, without the peer's delays.
     round_trip: std::time::Duration,
+    /// The transport has measured that. It takes an acknowledgement in after it has told of it:
+    /// with the first one comes what it assumes for a path that it does not know.
+    is_measured: bool,
     /// At least so long after its departure noq waits for a packet that it has declared lost: two
     /// probe timeouts (RFC 9002 §6.2.1), as they are if the round-trip time does not vary.
     patience: std::time::Duration,
@@ -201,7 +205,9 @@ impl Controller for Tfrc {
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
         self.looked = now;
         let at = self.epoch.at(now);
-        self.advisor.on_report(at, Hold::RoundTrip(self.round_trip.into()));
+        let is_measured = std::mem::replace(&mut self.is_measured, true);
+        let hold = if is_measured { Hold::RoundTrip(self.round_trip.into()) } else { Hold::Unknown };
+        self.advisor.on_report(at, hold);
         self.advisor.handle_timeout(at);
         if let Some(readings) = &self.readings {
             readings.reported();
@@ -253,12 +259,11 @@ impl Controller for Tfrc {
         self.mtu = new_mtu.into();
     }
 
+    /// Without a bound once there is a rate: the pacer holds that, and it halves by the nofeedback
+    /// timer (RFC 5348 §4.4) when acknowledgements stop. A window would hold answers to
+    /// PATH_CHALLENGE back too, and noq gives a new address up after three probe timeouts.
     fn window(&self) -> u64 {
-        let Some(rtt) = self.advisor.rtt() else { return self.initial_window() };
-        // The pacer holds the rate; the window only stops a sender whose acknowledgements stop.
-        // They may come a round-trip time and a delay of the receiver after the packet.
-        let window = self.advisor.allowed_rate() * (rtt.max(ACK_DELAY) * 2);
-        (window as u64).max(self.initial_window())
+        self.advisor.rtt().map_or(self.initial_window(), |_| u32::MAX.into())
     }
 
     fn metrics(&self) -> ControllerMetrics {

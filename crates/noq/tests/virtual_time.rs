@@ -82,6 +82,16 @@ fn a_path_without_losses_has_no_loss_event() {
     }
 }
 
+/// A path of 4 ms, which the transport takes for one of 100 ms before its first acknowledgement.
+#[test]
+fn the_first_round_trip_time_is_that_of_the_path() {
+    let mut world = world(Wire::new(MS(2)), lossy(0.0, 1), &capped(1.0), false);
+    world.client.traffic = Traffic::Greedy;
+    world.run(MS(300));
+    let rtt = world.client.tfrc().advisor().rtt().expect("acknowledged");
+    assert!(rtt <= MS(6), "{rtt}");
+}
+
 fn arrivals_in(peer: &Peer, from: Instant, to: Instant) -> usize {
     peer.arrivals.iter().filter(|at| (from..to).contains(*at)).count()
 }

@@ -4,7 +4,9 @@
 //! of its own, sooner than the originals come, would move the session there (RFC 9000 §9.3.3). So a
 //! packet from elsewhere is given to QUIC as if it came from the session's address, and the session
 //! moves in two cases: no packet comes from its address any more, or its address leaves a question
-//! unanswered. The move holds once the peer has answered at the new address (§8.2).
+//! unanswered. The move holds once the peer has answered at the new address (§8.2) and QUIC sends
+//! there: for an answer that comes after three probe timeouts it does not, and has to be told of the
+//! address again.
 //!
 //! The first packets of a handshake may be copies too. If they come from two addresses, and none is
 //! proved, the handshake ends, and clients prove their addresses for a while. The addresses have
@@ -83,6 +85,9 @@ pub(crate) trait Peer {
     /// Acknowledgements of the peer.
     fn acknowledgements(&self) -> u64;
 
+    /// Datagrams that have gone to the peer.
+    fn sent(&self) -> u64;
+
     /// The round-trip time.
     fn rtt(&self) -> Duration;
 
@@ -137,8 +142,19 @@ struct Trial {
     until: Instant,
     /// Its answers before.
     responses: u64,
+    /// The first of its answers since.
+    answer: Option<Answer>,
     /// The old address left a question unanswered: packets from there prove nothing.
     was_asked: bool,
+}
+
+/// An answer that QUIC may have taken for one, and may have had given up before.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    at: Instant,
+    /// Datagrams to the peer before, and packets from it since.
+    sent: u64,
+    packets: u32,
 }
 
 /// Packets that come from another address.
@@ -319,8 +335,10 @@ impl<P: Peer> Flow<P> {
         }
         if let Some(trial) = self.trial {
             if self.responses() > trial.responses {
-                (self.home, self.trial, self.elsewhere) = (trial.to, None, None);
-                (self.failures, self.barred) = (0, None);
+                if self.answered(now, from, trial) {
+                    // The next packet makes it a new address again.
+                    return self.home;
+                }
             } else if now >= trial.until || from == self.home && !trial.was_asked {
                 let pause = BARRED.saturating_mul(1 << self.failures.min(10)).min(MOST_BARRED);
                 (self.trial, self.elsewhere) = (None, None);
@@ -337,10 +355,31 @@ impl<P: Peer> Flow<P> {
         {
             let (responses, until) = (self.responses(), now + self.patience());
             self.elsewhere = None;
-            self.trial = Some(Trial { to: from, until, responses, was_asked });
+            self.trial = Some(Trial { to: from, until, responses, answer: None, was_asked });
             return from;
         }
         current
+    }
+
+    /// A move that the peer has answered: it holds if QUIC has sent something since. Returns true if
+    /// QUIC is silent and begins again with the address.
+    fn answered(&mut self, now: Instant, from: SocketAddr, trial: Trial) -> bool {
+        let sent = self.peers.iter().map(Peer::sent).sum();
+        let mut answer = trial.answer.unwrap_or(Answer { at: now, sent, packets: 0 });
+        if sent > answer.sent {
+            (self.home, self.trial, self.elsewhere) = (trial.to, None, None);
+            (self.failures, self.barred) = (0, None);
+            return false;
+        }
+        answer.packets += u32::from(from == trial.to);
+        let is_silent = answer.packets > PACKETS && now.saturating_duration_since(answer.at) >= SILENT;
+        self.trial = Some(if is_silent {
+            let (responses, until) = (self.responses(), now + self.patience());
+            Trial { responses, until, answer: None, ..trial }
+        } else {
+            Trial { answer: Some(answer), ..trial }
+        });
+        is_silent
     }
 
     /// Notes a packet from another address. Returns whether the session's own was asked, if the
@@ -389,6 +428,10 @@ impl Peer for WeakConnectionHandle {
 
     fn acknowledgements(&self) -> u64 {
         self.upgrade().map_or(0, |quic| quic.stats().frame_rx.acks)
+    }
+
+    fn sent(&self) -> u64 {
+        self.upgrade().map_or(0, |quic| quic.stats().udp_tx.datagrams)
     }
 
     fn rtt(&self) -> Duration {

@@ -79,6 +79,7 @@ impl ControllerFactory for TfrcConfig {
             packets: BySendTime::new(),
             mtu: current_mtu.into(),
             round_trip: std::time::Duration::ZERO,
+            is_measured: false,
         })
     }
 }
@@ -92,6 +93,9 @@ pub struct Tfrc {
     mtu: u64,
     /// The transport's smoothed round-trip time, without the peer's delays.
     round_trip: std::time::Duration,
+    /// The transport has measured that. It takes an acknowledgement in after it has told of it:
+    /// with the first one comes what it assumes for a path that it does not know.
+    is_measured: bool,
 }
 
 impl Tfrc {
@@ -128,7 +132,9 @@ impl Controller for Tfrc {
 
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
         let at = self.epoch.at(now);
-        self.advisor.on_report(at, Hold::RoundTrip(self.round_trip.into()));
+        let is_measured = std::mem::replace(&mut self.is_measured, true);
+        let hold = if is_measured { Hold::RoundTrip(self.round_trip.into()) } else { Hold::Unknown };
+        self.advisor.on_report(at, hold);
         self.advisor.handle_timeout(at);
     }
 

@@ -11,6 +11,9 @@ struct Answers {
     responses: u64,
     acknowledgements: u64,
     answers: bool,
+    sent: u64,
+    /// QUIC has given the address up: it sends nothing.
+    gave_up: bool,
 }
 
 impl Counts {
@@ -34,6 +37,12 @@ impl Peer for Counts {
 
     fn acknowledgements(&self) -> u64 {
         self.lock().acknowledgements
+    }
+
+    fn sent(&self) -> u64 {
+        let mut all = self.lock();
+        all.sent += u64::from(!all.gave_up);
+        all.sent
     }
 
     fn rtt(&self) -> Duration {
@@ -140,6 +149,51 @@ fn an_address_that_never_answers_is_left() {
     assert_eq!(trial.packet(2), at(2));
     trial.now += LEAST_ANSWER;
     assert_eq!(trial.packet(2), at(1));
+}
+
+/// QUIC takes no answer that comes late, sends nothing, and asks nothing more: it has to see the
+/// address as a new one.
+#[test]
+fn an_address_whose_answer_came_late_is_a_new_one_again() {
+    let mut trial = Trial::new();
+    while trial.packet(2) != at(2) {
+        trial.now += 10 * MS;
+    }
+    trial.peer.lock().gave_up = true;
+    for _ in 0..3 {
+        trial.peer.validates();
+        let mut silent = 0;
+        while trial.packet(2) != at(1) {
+            silent += 1;
+            trial.now += 40 * MS;
+        }
+        assert_eq!(silent, 3, "three packets and 100 ms");
+        assert_eq!(trial.packet(2), at(2));
+        trial.now += 40 * MS;
+    }
+    trial.peer.lock().gave_up = false;
+    trial.peer.validates();
+    for _ in 0..100 {
+        assert_eq!(trial.packet(2), at(2));
+        trial.now += 40 * MS;
+    }
+    assert_eq!(trial.packet(1), at(2), "the move holds");
+}
+
+/// A client with a packet each second: silence between them is no sign.
+#[test]
+fn a_slow_client_is_followed() {
+    let mut trial = Trial::new();
+    let begin = trial.now;
+    while trial.packet(2) != at(2) {
+        trial.now += 1000 * MS;
+    }
+    assert_eq!(trial.now - begin, 2000 * MS);
+    trial.peer.validates();
+    for _ in 0..20 {
+        trial.now += 1000 * MS;
+        assert_eq!(trial.packet(2), at(2));
+    }
 }
 
 /// Packets with the old address as their source, which the peer has left: it does not answer there.
