@@ -6,11 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use noq::{
-    ConnectionId, ConnectionIdGenerator, Incoming, PathId, ServerConfig, TokioRuntime, VarInt,
-    WeakConnectionHandle,
-};
-use ring::rand::{SecureRandom, SystemRandom};
+use noq::{Incoming, PathId, ServerConfig, TokioRuntime, VarInt, WeakConnectionHandle};
 use tfrc_dccp::connection::standing::{ASKED, LATELY, REST};
 use tfrc_dccp::endpoint::source_of;
 use tfrc_dccp::wire::ResetCode;
@@ -34,8 +30,6 @@ use crate::{Fingerprint, Key};
 
 /// The longest handshake of a client, its greeting included.
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
-/// Bytes of a connection ID.
-pub(crate) const CONNECTION_ID: usize = 8;
 /// The time for which clients prove their addresses after the packets of a handshake came from two.
 const CONTESTED: std::time::Duration = std::time::Duration::from_secs(10);
 /// The time for the last packet of such a handshake.
@@ -44,6 +38,8 @@ const LAST_PACKET: std::time::Duration = std::time::Duration::from_millis(100);
 const REFUSALS: usize = 64;
 /// The longest wait for last packets to leave.
 const LAST_PACKETS: std::time::Duration = std::time::Duration::from_secs(1);
+/// The time between two looks whether the place of a connection that has ended is free.
+const FREED_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// The longest wait for the end of connections that are closing.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(2);
 
@@ -111,8 +107,19 @@ struct ServerState {
     prove_until: Option<tokio::time::Instant>,
     /// Connections of each source, where their number is bounded.
     of_address: BTreeMap<IpAddr, u32>,
-    /// Connections, with the address of the peer and the time of the last question.
-    open: Vec<(IpAddr, Weak<Shared>, Option<Instant>)>,
+    open: Vec<Open>,
+}
+
+/// An open connection.
+#[derive(Debug)]
+struct Open {
+    /// The address of the peer.
+    address: IpAddr,
+    shared: Weak<Shared>,
+    /// The time of the last question.
+    asked: Option<Instant>,
+    /// Datagrams that had come from the peer when it left the questions unanswered.
+    unanswered: Option<u64>,
 }
 
 /// A client whose handshake has not begun. If another one takes its place before, it is passed over
@@ -124,27 +131,6 @@ impl Drop for Attempt {
         if let Some(incoming) = self.0.take() {
             incoming.ignore();
         }
-    }
-}
-
-/// Connection IDs without a pattern. One that nobody here has may be that of an end which was here
-/// before, and is answered with a stateless reset.
-struct Numbers;
-
-impl ConnectionIdGenerator for Numbers {
-    fn generate_cid(&mut self) -> ConnectionId {
-        let mut bytes = [0; CONNECTION_ID];
-        // Without random numbers there was no key either. Numbers that repeat end connections.
-        let _ = SystemRandom::new().fill(&mut bytes);
-        ConnectionId::new(&bytes)
-    }
-
-    fn cid_len(&self) -> usize {
-        CONNECTION_ID
-    }
-
-    fn cid_lifetime(&self) -> Option<std::time::Duration> {
-        None
     }
 }
 
@@ -163,8 +149,9 @@ impl ServerState {
 
     /// Notes a connection, and forgets those that have ended.
     fn opened(&mut self, address: IpAddr, shared: &Arc<Shared>) {
-        self.open.retain(|(_, shared, _)| shared.strong_count() > 0);
-        self.open.push((address, Arc::downgrade(shared), None));
+        self.open.retain(|open| open.shared.strong_count() > 0);
+        let shared = Arc::downgrade(shared);
+        self.open.push(Open { address, shared, asked: None, unanswered: None });
     }
 }
 
@@ -182,6 +169,7 @@ impl Endpoint {
         let unusable = |source| BindError::Address { address, source };
         let clock = Clock::start();
         let guard = Guard::default();
+        let ids = guard.moves.ids();
         let socket = Watched::bind(address, guard.clone()).map_err(unusable)?;
         let places = match options.accept {
             Listen::Refuse => 0,
@@ -205,7 +193,7 @@ impl Endpoint {
         // The secret of stateless resets is random. One that follows from the key would have every
         // host with a copy of the key end the sessions of the others (RFC 9000 §21.11).
         let mut endpoint = noq::EndpointConfig::default();
-        endpoint.cid_generator(Arc::new(|| Box::new(Numbers)));
+        endpoint.cid_generator(Arc::new(move || Box::new(ids.clone())));
         let quic = noq::Endpoint::new_with_abstract_socket(
             endpoint,
             Some(config),
@@ -374,7 +362,10 @@ impl Server {
             return self.refused(Refusal { remote, reason: RefusalReason::Address });
         }
         let busy = Refusal { remote, reason: RefusalReason::Busy };
-        if self.is_stopped.load(Ordering::Relaxed) || self.places.available_permits() == 0 {
+        let is_stopped = self.is_stopped.load(Ordering::Relaxed);
+        // The place of a silent connection goes to whom has its address and a key.
+        let is_full = self.places.available_permits() == 0 && self.silent(address).is_none();
+        if is_stopped || is_full {
             incoming.refuse();
             self.ask_the_silent(address);
             return self.refused(busy);
@@ -383,8 +374,11 @@ impl Server {
         let mut state = self.state();
         if self.options.per_source.is_some_and(|most| state.of(source) >= most) {
             drop(state);
-            incoming.refuse();
-            return self.refused(busy);
+            if self.silent(address).is_none() {
+                incoming.refuse();
+                return self.refused(busy);
+            }
+            state = self.state();
         }
         let now = tokio::time::Instant::now();
         let is_proved = incoming.remote_address_validated();
@@ -459,12 +453,13 @@ impl Server {
         watch: Watch<WeakConnectionHandle>,
     ) -> Option<Connection> {
         let address = remote.ip().to_canonical();
-        let Some(place) = self.place(address, watch) else {
+        let Some((permit, counted)) = self.place_of_silent(address).await else {
             let code = CloseCode::Busy;
             quic.close(VarInt::from_u32(code.wire()), code.reason());
             self.refused(Refusal { remote, reason: RefusalReason::Busy });
             return None;
         };
+        let place = Place { _permit: permit, _counted: counted, _watch: watch };
         let control = quic.open_uni().await.ok()?;
         let socket = Arc::clone(&self.socket);
         let shared = Shared::new(quic, self.clock, &self.options, readings, socket).ok()?;
@@ -476,8 +471,45 @@ impl Server {
         Some(connection)
     }
 
+    /// A connection of an address whose peer has left questions unanswered, and been silent since.
+    fn silent(&self, address: IpAddr) -> Option<Arc<Shared>> {
+        let of_address = |open: &Open| (open.address == address).then(|| Weak::clone(&open.shared));
+        let asked: Vec<_> =
+            self.state().open.iter().filter_map(|open| of_address(open).zip(open.unanswered)).collect();
+        asked
+            .into_iter()
+            .find_map(|(shared, before)| shared.upgrade().filter(|shared| heard(shared) == before))
+    }
+
+    /// A place for a connection, which may be that of a silent one of the same address.
+    async fn place_of_silent(self: &Arc<Self>, address: IpAddr) -> Option<Held> {
+        if let Some(place) = self.place(address) {
+            return Some(place);
+        }
+        let silent = self.silent(address)?;
+        silent.end(|state| Closed {
+            by: ClosedBy::OurReset,
+            code: ResetCode::Aborted,
+            cause: Cause::Replaced,
+            text: None,
+            peer_sent_data_packets: state.peer_sent(),
+        });
+        let code = CloseCode::GivenUp;
+        silent.quic.close(VarInt::from_u32(code.wire()), b"another end of this address has come");
+        drop(silent);
+        let freed = async {
+            loop {
+                tokio::time::sleep(FREED_LOOK).await;
+                if let Some(place) = self.place(address) {
+                    return place;
+                }
+            }
+        };
+        tokio::time::timeout(LAST_PACKETS, freed).await.ok()
+    }
+
     /// A place for a connection; `None` if all are taken, or as many as this source may have.
-    fn place(self: &Arc<Self>, address: IpAddr, watch: Watch<WeakConnectionHandle>) -> Option<Place> {
+    fn place(self: &Arc<Self>, address: IpAddr) -> Option<Held> {
         let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let mut counted = None;
         if let Some(most) = self.options.per_source {
@@ -490,19 +522,25 @@ impl Server {
             *number += 1;
             counted = Some(Counted { server: Arc::clone(self), address: source });
         }
-        Some(Place { _permit: permit, _counted: counted, _watch: watch })
+        Some((permit, counted))
     }
 
     /// Asks the connections of an address whether they are still there, as a newcomer from it finds
-    /// no place: the end before it may have been killed. One that does not answer loses its place.
-    fn ask_the_silent(&self, address: IpAddr) {
+    /// no place: the end before it may have been killed. One that does not answer loses its place to
+    /// the next newcomer from there that has a key.
+    fn ask_the_silent(self: &Arc<Self>, address: IpAddr) {
         let now = self.clock.now();
         let mut state = self.state();
-        for (of, shared, asked) in &mut state.open {
-            let is_due = asked.is_none_or(|asked| now.saturating_since(asked) >= REST);
-            if *of == address && is_due {
-                *asked = Some(now);
-                tokio::spawn(replace_if_silent(Weak::clone(shared)));
+        for open in state.open.iter_mut().filter(|open| open.address == address) {
+            if open.asked.is_none_or(|asked| now.saturating_since(asked) >= REST) {
+                open.asked = Some(now);
+                let (server, shared) = (Arc::clone(self), Weak::clone(&open.shared));
+                tokio::spawn(async move {
+                    let unanswered = unanswered(&shared).await;
+                    let mut state = server.state();
+                    let asked = state.open.iter_mut().find(|open| open.shared.ptr_eq(&shared));
+                    asked.map(|open| open.unanswered = unanswered)
+                });
             }
         }
     }
@@ -519,37 +557,30 @@ impl Server {
     }
 }
 
-/// Ends a connection that stays silent for a second and leaves two questions unanswered.
-async fn replace_if_silent(shared: Weak<Shared>) {
+/// The datagrams of a peer that stays silent for a second and leaves two questions unanswered.
+async fn unanswered(shared: &Weak<Shared>) -> Option<u64> {
+    let mut last = None;
     for question in 0..=ASKED {
-        let Some(heard) = shared.upgrade().map(|shared| heard(&shared)) else { return };
+        let before = heard(&*shared.upgrade()?);
         if question > 0
-            && let Some(path) = shared.upgrade().and_then(|shared| shared.quic.path(PathId::ZERO))
+            && let Some(path) = shared.upgrade()?.quic.path(PathId::ZERO)
         {
             let _ = path.ping();
         }
         tokio::time::sleep(LATELY.into()).await;
-        if shared.upgrade().is_none_or(|shared| self::heard(&shared) > heard) {
-            return;
-        }
+        last = Some(heard(&*shared.upgrade()?)).filter(|now| *now == before);
+        last?;
     }
-    if let Some(shared) = shared.upgrade() {
-        shared.end(|state| Closed {
-            by: ClosedBy::OurReset,
-            code: ResetCode::Aborted,
-            cause: Cause::Replaced,
-            text: None,
-            peer_sent_data_packets: state.peer_sent(),
-        });
-        let code = CloseCode::GivenUp;
-        shared.quic.close(VarInt::from_u32(code.wire()), b"another end of this address has come");
-    }
+    last
 }
 
 /// Datagrams that have come from the peer.
 fn heard(shared: &Shared) -> u64 {
     shared.quic.stats().udp_rx.datagrams
 }
+
+/// What a place takes: a permit, and one of those of the peer's source.
+type Held = (OwnedSemaphorePermit, Option<Counted>);
 
 /// The place of a connection at a server, free again when it is dropped.
 #[derive(Debug)]

@@ -163,6 +163,14 @@ impl Key {
         self.fingerprint
     }
 
+    /// The public half of one key with the private half of another.
+    #[cfg(test)]
+    pub(crate) fn claiming(public: &Self, private: &Self) -> Self {
+        let chain = public.certified.cert.clone();
+        let certified = Arc::new(CertifiedKey::new(chain, Arc::clone(&private.certified.key)));
+        Self { certified, fingerprint: public.fingerprint }
+    }
+
     pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.certified)
     }

@@ -16,6 +16,7 @@ mod connection;
 mod endpoint;
 pub mod frame;
 mod handshakes;
+mod ids;
 mod key;
 mod moves;
 mod settings;

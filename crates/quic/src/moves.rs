@@ -18,9 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use noq::{PathId, WeakConnectionHandle};
+use tfrc_units::saturating;
 use tokio::sync::Notify;
 
-use crate::endpoint::CONNECTION_ID;
+use crate::ids::{CONNECTION_ID, Ids};
 
 /// The silence of an address that lets its session move. The copy of a packet is not as much sooner
 /// than the packet.
@@ -67,13 +68,21 @@ struct First {
     id: Id,
     /// The address whose packet QUIC has had.
     last: SocketAddr,
-    next: Option<SocketAddr>,
+    next: Option<Rival>,
+}
+
+/// The second address from which packets of a handshake come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rival {
+    pub(crate) address: SocketAddr,
+    /// Bytes of its first datagram.
+    pub(crate) came: u64,
 }
 
 /// A handshake whose packets come from two addresses.
 #[derive(Debug, Default)]
 struct Contest {
-    rival: Mutex<Option<SocketAddr>>,
+    rival: Mutex<Option<Rival>>,
     news: Notify,
 }
 
@@ -109,6 +118,7 @@ pub(crate) struct Watch<P: Peer> {
 
 #[derive(Debug)]
 struct Entries<P> {
+    ids: Ids,
     next: u64,
     flows: BTreeMap<u64, Flow<P>>,
     by_home: BTreeMap<SocketAddr, u64>,
@@ -173,6 +183,7 @@ struct Elsewhere {
 impl<P: Peer> Default for Book<P> {
     fn default() -> Self {
         Self(Mutex::new(Entries {
+            ids: Ids::default(),
             next: 0,
             flows: BTreeMap::new(),
             by_home: BTreeMap::new(),
@@ -207,7 +218,12 @@ impl<P: Peer> Book<P> {
     /// The source that a datagram has for QUIC; `None` for a datagram that QUIC does not get.
     pub(crate) fn source(&self, now: Instant, from: SocketAddr, datagram: &[u8]) -> Option<SocketAddr> {
         let Some((id, stage)) = connection_id(datagram) else { return Some(from) };
-        self.entries().source(now, from, id, stage)
+        self.entries().source(now, Rival { address: from, came: saturating(datagram.len()) }, id, stage)
+    }
+
+    /// The IDs that the endpoint gives its sessions.
+    pub(crate) fn ids(&self) -> Ids {
+        self.entries().ids.clone()
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries<P>> {
@@ -224,7 +240,7 @@ impl<P: Peer> Watch<P> {
     }
 
     /// Waits until packets of the handshake come from another address, and returns that.
-    pub(crate) async fn contested(&self) -> SocketAddr {
+    pub(crate) async fn contested(&self) -> Rival {
         loop {
             let news = self.contest.news.notified();
             let rival = *self.contest.rival.lock().unwrap_or_else(PoisonError::into_inner);
@@ -262,22 +278,25 @@ impl<P: Peer> Entries<P> {
         }
     }
 
-    fn source(&mut self, now: Instant, from: SocketAddr, id: Id, stage: Stage) -> Option<SocketAddr> {
+    fn source(&mut self, now: Instant, by: Rival, id: Id, stage: Stage) -> Option<SocketAddr> {
+        let from = by.address;
         let number = match (self.by_id.get(&id), self.by_home.get(&from)) {
             (Some(number), _) => *number,
-            // An ID is a session's if it came from the address of that session first, which is
-            // during the handshake.
+            // An ID of ours is a session's if it came from the address of that session first, which
+            // is during the handshake. Others may come from there too, as anybody can write a source.
             (None, Some(number)) => {
                 let number = *number;
-                self.note(number, id);
+                if self.ids.has_issued(id.as_bytes()) {
+                    self.note(number, id);
+                }
                 number
             }
-            (None, None) if stage == Stage::First => return self.turn(from, id).then_some(from),
+            (None, None) if stage == Stage::First => return self.turn(by, id).then_some(from),
             (None, None) => return Some(from),
         };
         let Some(flow) = self.flows.get_mut(&number) else { return Some(from) };
         let before = flow.home;
-        let source = flow.source(now, from, stage);
+        let source = flow.source(now, by, stage);
         if flow.home != before {
             let home = flow.home;
             if self.by_home.get(&before) == Some(&number) {
@@ -289,7 +308,8 @@ impl<P: Peer> Entries<P> {
     }
 
     /// True if it is the turn of this address among those from which a first packet comes.
-    fn turn(&mut self, from: SocketAddr, id: Id) -> bool {
+    fn turn(&mut self, by: Rival, id: Id) -> bool {
+        let from = by.address;
         let Some(first) = self.firsts.iter_mut().find(|first| first.id == id) else {
             if self.firsts.len() >= FIRSTS {
                 self.firsts.pop_front();
@@ -299,8 +319,8 @@ impl<P: Peer> Entries<P> {
         };
         match first.next {
             None if first.last == from => return true,
-            None => first.next = Some(from),
-            Some(next) if next == from => {
+            None => first.next = Some(by),
+            Some(next) if next.address == from => {
                 (first.last, first.next) = (from, None);
                 return true;
             }
@@ -326,10 +346,11 @@ impl<P: Peer> Flow<P> {
         }
     }
 
-    fn source(&mut self, now: Instant, from: SocketAddr, stage: Stage) -> SocketAddr {
+    fn source(&mut self, now: Instant, by: Rival, stage: Stage) -> SocketAddr {
+        let from = by.address;
         if self.peers.is_empty() {
             if from != self.home && stage != Stage::Later && !self.is_proved {
-                self.contest.begin(from);
+                self.contest.begin(by);
             }
             return self.home;
         }
@@ -341,7 +362,7 @@ impl<P: Peer> Flow<P> {
                 }
             } else if now >= trial.until || from == self.home && !trial.was_asked {
                 let pause = BARRED.saturating_mul(1 << self.failures.min(10)).min(MOST_BARRED);
-                (self.trial, self.elsewhere) = (None, None);
+                self.trial = None;
                 (self.failures, self.barred) = (self.failures.saturating_add(1), Some(now + pause));
             }
         }
@@ -354,7 +375,10 @@ impl<P: Peer> Flow<P> {
             && let Some(was_asked) = self.may_move(now)
         {
             let (responses, until) = (self.responses(), now + self.patience());
-            self.elsewhere = None;
+            // A question goes on: a packet that seems to come from the old address ends the trial.
+            if let Some(elsewhere) = &mut self.elsewhere {
+                (elsewhere.alone_since, elsewhere.alone) = (None, 0);
+            }
             self.trial = Some(Trial { to: from, until, responses, answer: None, was_asked });
             return from;
         }
@@ -399,12 +423,15 @@ impl<P: Peer> Flow<P> {
             Some((_, before)) if answers > before => {
                 (elsewhere.since, elsewhere.question) = (now, None);
             }
-            Some((until, _)) if now >= until => may_move = may_move.or(Some(true)),
+            Some((until, _)) if now >= until => may_move = Some(true),
             None if now.saturating_duration_since(elsewhere.since) >= CONTENDED => {
                 self.peers.iter().for_each(Peer::ask);
                 elsewhere.question = Some((now + self.patience(), answers));
+                may_move = None;
             }
-            Some(_) | None => {}
+            // It has gone to the session's own address, and may not be answered at another one.
+            Some(_) => may_move = None,
+            None => {}
         }
         self.elsewhere = Some(elsewhere);
         may_move.filter(|_| !is_barred)
@@ -446,13 +473,17 @@ impl Peer for WeakConnectionHandle {
 }
 
 impl Contest {
-    fn begin(&self, rival: SocketAddr) {
+    fn begin(&self, rival: Rival) {
         self.rival.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(rival);
         self.news.notify_waiters();
     }
 }
 
 impl Id {
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
     fn new(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; 20];
         bytes.get_mut(..id.len())?.copy_from_slice(id);

@@ -128,15 +128,22 @@ impl Inner {
 }
 
 impl Guard {
-    /// Looks at datagrams of one source, which the system gives as one.
+    /// Looks at datagrams of one source, which the system gives as one. They have one source for
+    /// QUIC: that of a session at another address, if one of them is for such a session. Those for
+    /// several such sessions are no sender's of ours.
     fn came(&self, bytes: &[u8], meta: &mut RecvMeta) {
         self.unproved.come(meta.addr, saturating(meta.len));
+        let (now, from) = (Instant::now(), meta.addr);
         let bytes = bytes.get(..meta.len).unwrap_or_default();
-        match self.moves.source(Instant::now(), meta.addr, bytes) {
-            // The mark of another path says nothing of the session's.
-            Some(source) if source != meta.addr => (meta.addr, meta.ecn) = (source, None),
-            Some(_) => {}
-            None => meta.len = 0,
+        for datagram in bytes.chunks(meta.stride.max(1)) {
+            match self.moves.source(now, from, datagram) {
+                Some(source) if source == from => {}
+                // The mark of another path says nothing of the session's.
+                Some(source) if [from, source].contains(&meta.addr) => {
+                    (meta.addr, meta.ecn) = (source, None);
+                }
+                Some(_) | None => meta.len = 0,
+            }
         }
     }
 }

@@ -264,7 +264,7 @@ async fn messages(shared: &Arc<Shared>, control: &mut RecvStream) -> Result<(), 
                     }
                 });
             }
-            if waits {
+            if is_first_close && waits {
                 let wait = overtaken(shared.rtt());
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {

@@ -105,6 +105,30 @@ const fn close(sent: u64) -> Message {
     Message::Close { sent, text: String::new() }
 }
 
+/// Who knows a public key, and has not its private half, is neither end of a session.
+#[tokio::test]
+async fn a_public_key_alone_opens_nothing() {
+    let victim = key();
+    let impostor = Key::claiming(&victim, &key());
+    let calls = Common { accept: Listen::Refuse, ..Common::default() };
+    let options = Common { accept: Listen::One, ..Common::default() };
+    let known = [victim.fingerprint()];
+    let short = std::time::Duration::from_secs(2);
+
+    let listening = Endpoint::bind(HERE.into(), &options, &impostor, &[]).expect("a port");
+    let connected = crate::connect(listening.local_addr(), &calls, &key(), &known, short).await;
+    assert!(connected.is_err(), "it cannot sign as the server");
+
+    let there = key();
+    let listening = Endpoint::bind(HERE.into(), &options, &there, &known).expect("a port");
+    let (at, server) = (listening.local_addr(), [there.fingerprint()]);
+    let _ = crate::connect(at, &calls, &impostor, &server, short).await;
+    let nobody = tokio::time::timeout(std::time::Duration::from_millis(200), listening.accept());
+    assert!(nobody.await.is_err(), "it cannot sign as the client");
+    let connected = crate::connect(at, &calls, &victim, &server, PATIENCE).await;
+    assert!(connected.is_ok() && listening.accept().await.is_some(), "the place is free");
+}
+
 #[tokio::test]
 async fn a_count_beyond_what_can_have_been_sent_ends_the_session() {
     for sent in [u64::MAX, FURTHEST + 2] {
@@ -122,6 +146,19 @@ async fn a_count_that_is_possible_is_taken() {
     let closed = ends.ended().await;
     assert_eq!((closed.by, closed.cause), (ClosedBy::Peer, Cause::Agreed));
     assert_eq!(ends.listens.status().peer_sent_packets, FURTHEST + 1);
+}
+
+/// Each Close but the first says nothing new: none makes a task of its own.
+#[tokio::test]
+async fn many_closes_cost_as_much_as_one() {
+    let mut ends = Ends::receiver().await;
+    for _ in 0..10_000 {
+        ends.say(close(FURTHEST)).await;
+    }
+    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    assert!(tasks < 50, "{tasks}");
+    let closed = ends.ended().await;
+    assert_eq!(closed.cause, Cause::Agreed);
 }
 
 /// A receiver sends no datagrams, and may say so with its agreement.

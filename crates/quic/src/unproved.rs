@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::moves::Rival;
+
 /// Bytes out for each byte in.
 const TIMES: u64 = 3;
 /// The least bytes of a client's first datagram (RFC 9000 §14.1).
@@ -36,8 +38,8 @@ struct Bytes {
     handshakes: usize,
     come: u64,
     gone: u64,
-    /// Another address from which packets of the handshake have come.
-    rival: Option<SocketAddr>,
+    /// Another address from which packets of the handshake have come, and what may go there.
+    rival: Option<(SocketAddr, u64)>,
 }
 
 /// The decision about a datagram.
@@ -81,15 +83,20 @@ impl Unproved {
             return Verdict::Stays;
         }
         bytes.gone += length;
-        bytes.rival.map_or(Verdict::Goes, Verdict::GoesAlso)
+        match &mut bytes.rival {
+            Some((address, left)) if length <= *left => {
+                *left -= length;
+                Verdict::GoesAlso(*address)
+            }
+            Some(_) | None => Verdict::Goes,
+        }
     }
 
     /// Has the last packet of a handshake go to a second address too, from which a first packet of
     /// it has come: one of them is the client's.
-    pub(crate) fn contested(&self, address: SocketAddr, rival: SocketAddr) {
+    pub(crate) fn contested(&self, address: SocketAddr, rival: Rival) {
         if let Some(bytes) = self.all().bounded.get_mut(&address) {
-            // A packet is not longer than what the rival sent.
-            bytes.rival = Some(rival);
+            bytes.rival = Some((rival.address, rival.came.saturating_mul(TIMES)));
         }
     }
 
@@ -147,9 +154,10 @@ mod tests {
     fn two_addresses_hear_the_end_of_a_contested_handshake_and_no_more() {
         let all = Arc::new(Unproved::default());
         let bound = all.begin(at(1));
-        all.contested(at(1), at(2));
+        all.contested(at(1), Rival { address: at(2), came: 400 });
         assert_eq!(all.goes(at(1), 1200), Verdict::GoesAlso(at(2)));
-        assert_eq!(all.goes(at(1), 2401), Verdict::Stays);
+        assert_eq!(all.goes(at(1), 1201), Verdict::Goes, "the second address sent 400 bytes");
+        assert_eq!(all.goes(at(1), 1200), Verdict::Stays);
         drop(bound);
         assert_eq!(all.goes(at(1), 100), Verdict::Goes);
     }

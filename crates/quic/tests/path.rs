@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use noq::udp::{Transmit, UdpSocketState};
 use tfrc_net::options::Common;
 use tfrc_net::{Cause, ClosedBy};
 use tfrc_quic::{Connection, Endpoint};
@@ -31,12 +32,28 @@ struct State {
     /// packet comes.
     copies: AtomicBool,
     copied: AtomicU64,
+    /// It sends them behind a packet for nobody, both in one call, so that they come as one.
+    batches: AtomicBool,
 }
 
 fn socket() -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     socket.set_read_timeout(Some(Duration::from_millis(1))).expect("a time");
     socket
+}
+
+/// Sends a packet behind one for nobody, by segmentation offload.
+fn behind_another(socket: &UdpSocket, packet: &[u8], to: SocketAddr) {
+    let other = [&[0x41][..], &vec![5; packet.len() - 1]].concat();
+    let (state, contents) = (UdpSocketState::new(socket.into()).expect("UDP"), [&other, packet].concat());
+    let transmit = Transmit {
+        destination: to,
+        ecn: None,
+        contents: &contents,
+        segment_size: Some(packet.len()),
+        src_ip: None,
+    };
+    state.try_send(socket.into(), &transmit).expect("sent");
 }
 
 impl Relay {
@@ -61,7 +78,11 @@ impl Relay {
                 if let Ok((length, from)) = inside.recv_from(&mut buffer) {
                     client = Some(from);
                     if here.copies.load(Ordering::Relaxed) {
-                        observer.send_to(&buffer[..length], server).expect("sent");
+                        if here.batches.load(Ordering::Relaxed) {
+                            behind_another(&observer, &buffer[..length], server);
+                        } else {
+                            observer.send_to(&buffer[..length], server).expect("sent");
+                        }
                         here.copied.fetch_add(1, Ordering::Relaxed);
                     }
                     if passes(length) {
@@ -186,9 +207,20 @@ async fn copies_from_elsewhere_do_not_end_a_handshake() {
 /// session stays where it is, and loses nothing.
 #[tokio::test]
 async fn copies_from_elsewhere_do_not_move_a_session() {
+    copies_move_nothing(false).await;
+}
+
+/// The same, where the system gives a copy and a packet for nobody as one.
+#[tokio::test]
+async fn copies_behind_another_packet_do_not_move_a_session() {
+    copies_move_nothing(true).await;
+}
+
+async fn copies_move_nothing(batches: bool) {
     let ends = ends(0).await;
     exchange(&ends, 20).await;
     let home = ends.receiver.remote_addr().expect("open");
+    ends.relay.state.batches.store(batches, Ordering::Relaxed);
     ends.relay.state.copies.store(true, Ordering::Relaxed);
     for _ in 0..100 {
         exchange(&ends, 20).await;
@@ -197,6 +229,62 @@ async fn copies_from_elsewhere_do_not_move_a_session() {
     assert!(ends.relay.state.copied.load(Ordering::Relaxed) >= 1900);
     let sent = end(&ends).await;
     assert_eq!(ends.receiver.status().stats.received_data_packets, sent);
+}
+
+/// A path that is away for longer than questions wait, and strangers from the sender's address who
+/// prove no key: the session goes on. One who does takes the place of a sender that was killed.
+#[tokio::test]
+async fn strangers_take_no_place_of_a_session_whose_path_is_away() {
+    let ends = ends(0).await;
+    exchange(&ends, 20).await;
+    ends.relay.state.most.store(1, Ordering::Relaxed);
+    let [_, listening] = &ends._endpoints;
+    let (at, begin) = (listening.local_addr(), std::time::Instant::now());
+    while begin.elapsed() < Duration::from_millis(4500) {
+        // It asks for another key than the one it hears, and hangs up.
+        let (options, own, other) = (sender(), key(), key().fingerprint());
+        let patience = Duration::from_millis(200);
+        assert!(tfrc_quic::connect(at, &options, &own, &[other], patience).await.is_err());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    ends.relay.state.most.store(0, Ordering::Relaxed);
+    exchange(&ends, 20).await;
+    assert_eq!(ends.receiver.status().stats.malformed_packets, 0);
+    end(&ends).await;
+}
+
+/// The sender is gone without a word; its successor has the same address and a key.
+#[tokio::test]
+async fn a_successor_takes_the_place_of_a_sender_that_is_gone() {
+    let there = key();
+    let listening = listen(&receiver(1), &there, &[]);
+    let relay = Relay::new(listening.local_addr());
+    let connected = connect(relay.entrance, &capped(), &key(), there.fingerprint()).await;
+    let (_calling, sends) = connected.expect("a connection");
+    let first = listening.accept().await.expect("open");
+    sends.send(vec![1]).await.expect("open");
+    assert!(first.recv().await.is_some());
+    relay.state.most.store(1, Ordering::Relaxed);
+    let at = listening.local_addr();
+    let ended = async {
+        assert!(first.recv().await.is_none());
+        let closed = first.close_now().await;
+        drop(first);
+        closed.map(|closed| closed.cause)
+    };
+    let succeeds = async {
+        loop {
+            if let Ok(connected) = connect(at, &sender(), &key(), there.fingerprint()).await {
+                return connected;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let (cause, (_second, sends)) = tokio::join!(ended, succeeds);
+    assert_eq!(cause, Some(Cause::Replaced));
+    let successor = listening.accept().await.expect("open");
+    sends.send(vec![2]).await.expect("open");
+    assert_eq!(successor.recv().await.map(|datagram| datagram.bytes), Some(vec![2]));
 }
 
 /// A path of the least MTU of IPv6, 1280 bytes: longer probes are dropped there, no data is.

@@ -55,7 +55,6 @@ impl Peer for Counts {
     }
 }
 
-const ID: [u8; CONNECTION_ID] = [7; CONNECTION_ID];
 const MS: Duration = Duration::from_millis(1);
 
 fn at(port: u16) -> SocketAddr {
@@ -68,13 +67,15 @@ struct Trial {
     peer: Counts,
     now: Instant,
     watch: Watch<Counts>,
+    id: [u8; CONNECTION_ID],
 }
 
 impl Trial {
     fn new() -> Self {
         let (book, peer) = (Arc::new(Book::default()), Counts::default());
         let watch = book.watch(at(1), &[3; 20], false);
-        let mut trial = Self { book, peer: peer.clone(), now: Instant::now(), watch };
+        let id = book.ids().issue();
+        let mut trial = Self { book, peer: peer.clone(), now: Instant::now(), watch, id };
         assert_eq!(trial.packet(9), at(9), "the ID is not known yet");
         assert_eq!(trial.packet(1), at(1));
         trial.watch.begins(peer);
@@ -83,7 +84,11 @@ impl Trial {
 
     /// The source that a packet from this port has for QUIC.
     fn packet(&mut self, port: u16) -> SocketAddr {
-        self.book.source(self.now, at(port), &[&[0x41][..], &ID, &[0; 20]].concat()).expect("told")
+        self.of(self.id, port)
+    }
+
+    fn of(&self, id: [u8; CONNECTION_ID], port: u16) -> SocketAddr {
+        self.book.source(self.now, at(port), &[&[0x41][..], &id, &[0; 20]].concat()).expect("told")
     }
 }
 
@@ -213,6 +218,42 @@ fn an_old_address_that_only_seems_alive_holds_no_session() {
     assert_eq!(trial.packet(2), at(2));
 }
 
+/// The same, and a packet that seems to come from the old address answers each move at once.
+#[test]
+fn a_forged_packet_for_each_move_holds_no_session() {
+    let mut trial = Trial::new();
+    let begin = trial.now;
+    loop {
+        if trial.packet(2) == at(2) && trial.packet(1) == at(2) {
+            break;
+        }
+        trial.now += 10 * MS;
+        assert!(trial.now - begin < 10 * 1000 * MS, "held");
+    }
+    trial.peer.validates();
+    for _ in 0..100 {
+        assert_eq!((trial.packet(1), trial.packet(2)), (at(2), at(2)));
+        trial.now += 10 * MS;
+    }
+}
+
+/// Packets with IDs that somebody made up seem to come from the client, during its handshake.
+#[test]
+fn ids_that_others_make_up_take_no_place() {
+    let (book, now) = (Arc::new(Book::<Counts>::default()), Instant::now());
+    let watch = book.watch(at(1), &[3; 20], false);
+    let mut trial = Trial { id: book.ids().issue(), peer: Counts::default(), book, now, watch };
+    for n in 0..100 {
+        assert_eq!(trial.of([n; CONNECTION_ID], 1), at(1));
+    }
+    assert_eq!(trial.packet(1), at(1));
+    trial.watch.begins(trial.peer.clone());
+    for _ in 0..5 {
+        assert_eq!((trial.packet(2), trial.packet(1)), (at(1), at(1)), "a copy, and the packet");
+        trial.now += 10 * MS;
+    }
+}
+
 #[test]
 fn nothing_is_kept_of_sessions_that_are_over() {
     let trial = Trial::new();
@@ -231,6 +272,10 @@ fn a_client_has_few_connection_ids() {
     let _watch = book.watch(at(1), &[3; 20], false);
     for n in 0..100 {
         book.source(now, at(1), &[n; 30]);
+    }
+    assert_eq!(book.entries().by_id.len(), 1, "none of them is ours");
+    for _ in 0..100 {
+        book.source(now, at(1), &[&[0x41][..], &book.ids().issue(), &[0; 20]].concat());
     }
     assert_eq!(book.entries().by_id.len(), IDS);
     let long = [&[0xc1, 0, 0, 0, 1, 21][..], &[3; 30]].concat();
@@ -253,7 +298,8 @@ async fn a_handshake_from_two_addresses_is_contested_unless_one_is_proved() {
         assert_eq!(book.source(now, at(1), &first()), Some(at(1)));
         assert_eq!(book.source(now, at(2), &first()), Some(at(1)));
         let contested = tokio::time::timeout(MS, watch.contested()).await.ok();
-        assert_eq!(contested, (!is_proved).then_some(at(2)));
+        let came = first().len() as u64;
+        assert_eq!(contested, (!is_proved).then_some(Rival { address: at(2), came }));
     }
 }
 
@@ -268,7 +314,7 @@ async fn addresses_have_their_turns() {
     assert!(!told(1) && !told(2) && told(1));
     assert!(!told(2));
     let watch = book.watch(at(1), &[3; 20], false);
-    assert_eq!(watch.contested().await, at(2));
+    assert_eq!(watch.contested().await.address, at(2));
     for n in 0..1000_u16 {
         let other = [&[0xc1, 0, 0, 0, 1, 2][..], &n.to_be_bytes(), &[0, 0, 9]].concat();
         assert!(book.source(now, at(5), &other).is_some());
