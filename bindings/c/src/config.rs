@@ -8,7 +8,7 @@ use tfrc::config::{ClockGrain, PacketSize, Promise, QueueDelay, SegmentSize, Tfr
 use tfrc::study::Profile;
 use tfrc_units::Duration;
 
-use crate::border::{change, give, look, take_back};
+use tfrc_border::{change, give, look, take_back};
 use crate::status::Status;
 use crate::values::{NEVER, cap, friend as friend_of, known, rate};
 

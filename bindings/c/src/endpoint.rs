@@ -8,7 +8,7 @@ use tfrc_dccp::{Connection, ConnectionConfig, ConnectionId, Received, SendError}
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::address::Address;
-use crate::border::{bytes, change, give, look, room, take_back};
+use tfrc_border::{bytes, change, give, look, room, take_back};
 use crate::endpoint_config::EndpointConfig;
 use crate::event::Event;
 use crate::rate::set_cap;

@@ -6,7 +6,7 @@ use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, LatePolicy};
 use tfrc_units::Duration;
 
-use crate::border::{change, give, take_back};
+use tfrc_border::{change, give, take_back};
 use crate::config::{Config, sound};
 use crate::status::Status;
 

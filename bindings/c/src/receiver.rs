@@ -3,7 +3,7 @@
 use tfrc::PacketKind;
 use tfrc_units::{Duration, Probability};
 
-use crate::border::{change, give, look, take_back};
+use tfrc_border::{change, give, look, take_back};
 use crate::config::{Config, sound};
 use crate::status::Status;
 use crate::values::{Report, ecn, instant, known, time};

@@ -3,7 +3,7 @@
 use tfrc::{SendDecision, SentRecord};
 use tfrc_units::{Duration, Probability, Rate};
 
-use crate::border::{change, give, look, take_back};
+use tfrc_border::{change, give, look, take_back};
 use crate::config::{Config, sound};
 use crate::rate::{RateChange, RateReason, Trip, poll_event, set_cap, set_floor, trip};
 use crate::status::Status;
