@@ -24,8 +24,8 @@ static inline tfrc_session_status done(tfrc_session_status status) {
 static inline tfrc_session_options *options_of(tfrc_session_part part, const char *key, const char *peer_key) {
   tfrc_session_options *options = tfrc_session_options_new();
   done(tfrc_session_options_set_part(options, part));
-  /* A peer that is gone is noticed after 10 s in place of 60 s. */
-  done(tfrc_session_options_set_silence(options, 10000));
+  /* A peer that is gone is noticed after 2 s in place of 60 s. */
+  done(tfrc_session_options_set_silence(options, 2000));
   if (key != NULL) {
     done(tfrc_session_options_set_key(options, key));
     fprintf(stderr, "this end's key is %s\n", tfrc_session_options_key(options));

@@ -25,6 +25,11 @@ def said(process, pattern):
     raise AssertionError(f"{process.args} ended without {pattern!r}")
 
 
+def home(folder):
+    """An environment in which the program keeps its settings in this folder."""
+    return {**os.environ, "XDG_CONFIG_HOME": str(folder)}
+
+
 def listening(process):
     return said(process, r"(127\.0\.0\.1:\d+)")
 
@@ -60,33 +65,38 @@ def test_lines_arrive_in_c(keys):
     assert lines in ended(receiver)
 
 
-@pytest.mark.parametrize("length", [0, 300_000])
-def test_a_file_goes_from_c_to_c(keys, tmp_path, length):
-    (tmp_path / "in").write_bytes(CONTENT[:length])
-    receiver = start(EXAMPLES / "files", "receive", tmp_path / "out", "127.0.0.1:0", *keys[0])
-    sender = start(EXAMPLES / "files", "send", tmp_path / "in", listening(receiver), *keys[1])
-    assert f"{length} bytes, whole" in ended(sender)
-    assert f"{length} bytes, whole" in ended(receiver)
-    assert (tmp_path / "out").read_bytes() == CONTENT[:length]
+def test_files_go_from_c_to_c(keys, tmp_path):
+    pairs = []
+    for length in (0, 300_000):
+        (tmp_path / f"in-{length}").write_bytes(CONTENT[:length])
+        receiver = start(EXAMPLES / "files", "receive", tmp_path / f"out-{length}", "127.0.0.1:0", *keys[0])
+        address = listening(receiver)
+        sender = start(EXAMPLES / "files", "send", tmp_path / f"in-{length}", address, *keys[1])
+        pairs.append((length, sender, receiver))
+    for length, sender, receiver in pairs:
+        assert f"{length} bytes, whole" in ended(sender)
+        assert f"{length} bytes, whole" in ended(receiver)
+        assert (tmp_path / f"out-{length}").read_bytes() == CONTENT[:length]
 
 
-def test_a_file_goes_from_c_to_the_program(keys, tmp_path):
+def of_program(words):
+    """Words of the program for keys that the examples take."""
+    return [word for pair in zip(["--key", "--peer-key"], words) for word in pair] + ["--quic"][: len(words)]
+
+
+def test_files_go_between_c_and_the_program(keys, tmp_path):
     (tmp_path / "in").write_bytes(CONTENT)
-    private = ["--quic", "--key", keys[0][0]] if keys[0] else []
-    receiver = start(PROGRAM, "recv", "-1", "--bind", "127.0.0.1:0", "-o", tmp_path / "out", *private)
-    ended(start(EXAMPLES / "files", "send", tmp_path / "in", listening(receiver), *keys[1]))
-    ended(receiver)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-
-
-def test_a_file_goes_from_the_program_to_c(keys, tmp_path):
-    (tmp_path / "in").write_bytes(CONTENT)
-    receiver = start(EXAMPLES / "files", "receive", tmp_path / "out", "127.0.0.1:0", *keys[0])
-    private = ["--quic", "--key", keys[1][0], "--peer-key", keys[1][1]] if keys[1] else []
-    home = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    ended(start(PROGRAM, "send", listening(receiver), "-f", tmp_path / "in", *private, env=home))
-    ended(receiver)
-    assert (tmp_path / "out").read_bytes() == CONTENT
+    to_program = start(
+        PROGRAM, "recv", "-1", "--bind", "127.0.0.1:0", "-o", tmp_path / "program", *of_program(keys[0]),
+    )  # fmt: skip
+    from_c = start(EXAMPLES / "files", "send", tmp_path / "in", listening(to_program), *keys[1])
+    to_c = start(EXAMPLES / "files", "receive", tmp_path / "c", "127.0.0.1:0", *keys[0])
+    from_program = start(
+        PROGRAM, "send", listening(to_c), "-f", tmp_path / "in", *of_program(keys[1]), env=home(tmp_path)
+    )
+    for process in (from_c, to_program, from_program, to_c):
+        ended(process)
+    assert (tmp_path / "program").read_bytes() == (tmp_path / "c").read_bytes() == CONTENT
 
 
 def test_a_wrong_key_is_refused_by_its_name(tmp_path):
@@ -94,7 +104,7 @@ def test_a_wrong_key_is_refused_by_its_name(tmp_path):
     receiver = start(EXAMPLES / "datagrams", "receive", "127.0.0.1:0", tmp_path / "there", allowed)
     address = listening(receiver)
     sender = [EXAMPLES / "datagrams", "send", address, tmp_path / "here"]
-    assert f"does not let the key {here} in" in ended(start(*sender, fingerprint(tmp_path / "there")), 1)
+    assert f"does not let the key {here} of this end in" in ended(start(*sender, fingerprint(tmp_path / "there")), 1)
     assert "not the expected one" in ended(start(*sender, allowed), 1)
     receiver.kill()
 
@@ -118,21 +128,36 @@ def test_a_file_needs_two_ends_that_know_of_files(tmp_path):
     receiver = start(EXAMPLES / "datagrams", "receive", "127.0.0.1:0")
     sender = start(EXAMPLES / "files", "send", tmp_path / "in", listening(receiver))
     assert "the peer does not take files" in ended(sender, 1)
-    ended(receiver)
+    receiver.kill()
 
 
-@pytest.mark.parametrize("goes", [signal.SIGKILL, signal.SIGTERM])
-def test_a_peer_that_goes_away_ends_a_session(keys, tmp_path, goes):
-    receiver = start(EXAMPLES / "files", "receive", tmp_path / "out", "127.0.0.1:0", *keys[0])
-    private = ["--quic", "--key", keys[1][0], "--peer-key", keys[1][1]] if keys[1] else []
+def test_a_peer_that_goes_away_ends_a_session(keys, tmp_path):
     (tmp_path / "in").write_bytes(CONTENT)
-    sender = start(
-        PROGRAM, "send", listening(receiver), "-f", tmp_path / "in", "-b", "200k", *private,
-        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
-    )  # fmt: skip
-    while not (tmp_path / "out.part").exists() or (tmp_path / "out.part").stat().st_size < 20_000:
-        assert receiver.poll() is None
-    sender.send_signal(goes)
-    assert f"{tmp_path}/out: " in ended(receiver, 1)
-    assert not (tmp_path / "out").exists()
-    sender.communicate(timeout=60)
+    left = []
+    for goes in (signal.SIGKILL, signal.SIGTERM):
+        out = tmp_path / goes.name
+        receiver = start(EXAMPLES / "files", "receive", out, "127.0.0.1:0", *keys[0])
+        sender = start(
+            PROGRAM, "send", listening(receiver), "-f", tmp_path / "in", "-b", "200k", *of_program(keys[1]),
+            env=home(tmp_path),
+        )  # fmt: skip
+        wait_for_part(out, receiver)
+        sender.send_signal(goes)
+        left.append((out, receiver))
+    # And a receiver: the file is longer than what goes until then.
+    with (tmp_path / "long").open("wb") as long:
+        long.truncate(1 << 32)
+    receiver = start(EXAMPLES / "files", "receive", tmp_path / "short", "127.0.0.1:0", *keys[0])
+    sender = start(EXAMPLES / "files", "send", tmp_path / "long", listening(receiver), *keys[1])
+    wait_for_part(tmp_path / "short", sender)
+    receiver.kill()
+    left.append((tmp_path / "long", sender))
+    for file, process in left:
+        assert f"error: {file}: " in ended(process, 1)
+    assert not any((tmp_path / name).exists() for name in ("SIGKILL", "SIGTERM", "short"))
+
+
+def wait_for_part(file, process):
+    part = file.with_name(file.name + ".part")
+    while not part.exists() or part.stat().st_size < 20_000:
+        assert process.poll() is None
