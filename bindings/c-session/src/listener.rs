@@ -53,9 +53,8 @@ pub unsafe extern "C" fn tfrc_session_listen(
 
 fn listen(options: &Options, address: &str) -> Answer<Listener> {
     let checked = options.checked(Role::Listens)?;
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::new(Status::Address, format_args!("{address}: {error}"))
-    };
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::new(Status::Address, format_args!("{address}: {error}"));
     let endpoint = runtime()?.block_on(async {
         let mut found = tokio::net::lookup_host(address).await.map_err(|error| failed(&error))?;
         let at = found.next().ok_or_else(|| failed(&"has no address"))?;

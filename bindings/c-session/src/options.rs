@@ -121,18 +121,16 @@ pub unsafe extern "C" fn tfrc_session_options_free(options: *mut Options) {
 /// Makes sessions private, over QUIC, with the key in this file. If the file is not there it is
 /// made, for its owner alone. Null for `path` makes a key that no file has, a new one in each call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tfrc_session_options_set_key(
-    options: *mut Options,
-    path: *const c_char,
-) -> Status {
+pub unsafe extern "C" fn tfrc_session_options_set_key(options: *mut Options, path: *const c_char) -> Status {
     // SAFETY: a handle of this library, and null or a text, says the header.
     let (options, path) = unsafe { (change(options), text(path)) };
     answer((|| {
         let options = options.ok_or_else(|| Failure::null("options"))?;
         let key = match path {
             None => Key::temporary(),
-            Some(path) => Key::load_or_make(Path::new(OsStr::from_bytes(path.to_bytes())))
-                .map(|loaded| loaded.key),
+            Some(path) => {
+                Key::load_or_make(Path::new(OsStr::from_bytes(path.to_bytes()))).map(|loaded| loaded.key)
+            }
         };
         let key = key.map_err(|error| Failure::new(Status::Key, error))?;
         let fingerprint = c_text(key.fingerprint().to_string());
@@ -252,10 +250,7 @@ pub unsafe extern "C" fn tfrc_session_options_set_deadline(
 /// Silence after which the peer counts as gone, at least 1 ms; `TFRC_SESSION_NEVER` for the usual
 /// 60 s.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tfrc_session_options_set_silence(
-    options: *mut Options,
-    silence_ms: u64,
-) -> Status {
+pub unsafe extern "C" fn tfrc_session_options_set_silence(options: *mut Options, silence_ms: u64) -> Status {
     let silence = time(silence_ms, "a silence");
     // SAFETY: a handle of this library, says the header.
     unsafe { set(options, silence, |options, silence| options.common.silence = silence) }
@@ -272,11 +267,7 @@ fn time(ms: u64, what: &str) -> Answer<Option<Duration>> {
 
 /// # Safety
 /// As [`change`].
-unsafe fn set<T>(
-    options: *mut Options,
-    value: Answer<T>,
-    apply: impl FnOnce(&mut Options, T),
-) -> Status {
+unsafe fn set<T>(options: *mut Options, value: Answer<T>, apply: impl FnOnce(&mut Options, T)) -> Status {
     // SAFETY: passed on to the caller.
     let options = unsafe { change(options) };
     answer((|| {

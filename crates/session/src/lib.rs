@@ -55,8 +55,8 @@ pub use source::{DatagramSource, Pace};
 pub use tally::{Tally, Trouble};
 pub use tfrc_net::options::{Common, DataFrom, Dccp, Listen};
 pub use tfrc_net::{
-    BindError, Boundaries, Cause, Closed, ClosedBy, EndpointStats, LatePolicy, Profile, Received,
-    Recordings, SendError, Status,
+    BindError, Boundaries, Cause, Closed, ClosedBy, EndpointStats, LatePolicy, Profile, Received, Recordings,
+    SendError, Status,
 };
 #[cfg(feature = "quic")]
 pub use tfrc_quic::{Fingerprint, FingerprintError, Key, KeyError, Loaded};

@@ -114,13 +114,21 @@ fn guide(work: &Path, library: &Path) -> Outcome {
                            int main(void) {\n  tfrc_sender *sender = tfrc_sender_new(NULL);\n  \
                            tfrc_sender_free(sender);\n  return sender == NULL;\n}\n";
     let text = std::fs::read_to_string(root().join(GUIDE)).map_err(|e| format!("{GUIDE}: {e}"))?;
-    let mut blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines = blocks.find(|block| block.contains("pkg-config")).ok_or(format!("{GUIDE}: no such lines"))?;
+    let block = |start: &str| {
+        let inside = text.split("```").find(|block| block.starts_with(start));
+        inside
+            .and_then(|block| block.split_once('\n'))
+            .map(|(_, lines)| lines)
+            .ok_or_else(|| format!("{GUIDE}: no block that begins with {start:?}"))
+    };
+    let session = block("c\n#include <stdio.h>\n#include <tfrc_session.h>")?;
+    let lines = [block("sh\ncc program.c")?, block("sh\ncc session.c")?].concat();
     std::fs::create_dir_all(work)
         .and_then(|()| std::fs::write(work.join("program.c"), PROGRAM))
+        .and_then(|()| std::fs::write(work.join("session.c"), session))
         .map_err(|e| format!("{}: {e}", work.display()))?;
     run(Command::new("sh")
-        .args(["-euc", lines])
+        .args(["-euc", &lines])
         .current_dir(work)
         .env("PKG_CONFIG_PATH", library.join("pkgconfig"))
         .env_remove("LD_LIBRARY_PATH"))
