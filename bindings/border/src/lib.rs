@@ -26,6 +26,7 @@ pub unsafe fn change<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
 ///
 /// # Safety
 /// The pointer is null, or points to `length` bytes that live and that nobody changes meanwhile.
+#[must_use]
 pub unsafe fn bytes<'a>(pointer: *const u8, length: usize) -> Option<&'a [u8]> {
     if pointer.is_null() {
         return (length == 0).then_some(&[]);
@@ -51,6 +52,7 @@ pub unsafe fn room<'a>(pointer: *mut u8, capacity: usize) -> Option<&'a mut [u8]
 ///
 /// # Safety
 /// The pointer is null, or points to a text that lives and that nobody changes meanwhile.
+#[must_use]
 pub unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
     if pointer.is_null() {
         return None;

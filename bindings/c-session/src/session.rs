@@ -182,9 +182,9 @@ fn connect(options: &Options, address: &str, timeout_ms: u64) -> Answer<Session>
     let checked = options.checked(Role::Calls)?;
     let connected = within(timeout_ms, async {
         let found = tokio::net::lookup_host(address).await;
-        let found = Vec::from_iter(
-            found.map_err(|error| Failure::new(Status::Address, format_args!("{address}: {error}")))?,
-        );
+        let failed =
+            |error: std::io::Error| Failure::new(Status::Address, format_args!("{address}: {error}"));
+        let found: Vec<_> = found.map_err(failed)?.collect();
         connect_any(&found, &checked, Recordings::default()).await.map_err(|error| not_connected(&error))
     })?;
     let none = || late(&format!("{address}: nobody answered"), timeout_ms);
