@@ -17,6 +17,7 @@
 mod attempts;
 mod connection;
 mod either;
+mod ending;
 mod endpoint;
 mod file;
 mod inbox;
@@ -37,6 +38,7 @@ mod writer;
 
 pub use attempts::{AttemptError, ConnectError, connect_any, connect_waiting};
 pub use connection::Connection;
+pub use ending::why;
 pub use endpoint::Endpoint;
 pub use file::{
     FileCopy, FileError, FileOutcome, FileSent, FileSource, FileState, FileTaker, pump_file, receive_file,
