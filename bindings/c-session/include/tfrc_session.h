@@ -120,7 +120,8 @@ typedef int32_t tfrc_session_status;
 #endif // __cplusplus
 
 /**
- * The part of an end in its sessions. The peer has the opposite one.
+ * The part of an end in its sessions. The peer has the opposite one. Of datagrams the end that
+ * receives may send a few as well, such as answers.
  */
 enum tfrc_session_part
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L

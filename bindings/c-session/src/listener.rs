@@ -132,6 +132,9 @@ pub unsafe extern "C" fn tfrc_session_listener_close(listener: *const Listener, 
 /// Frees a listener; null is allowed. Its port is open until its last session is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_session_listener_free(listener: *mut Listener) {
+    if listener.is_null() {
+        return;
+    }
     let _inside = runtime().ok().map(|runtime| runtime.enter());
     // SAFETY: it came from tfrc_session_listen, says the header.
     unsafe { take_back(listener) }

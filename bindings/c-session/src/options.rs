@@ -26,7 +26,8 @@ pub struct Options {
     peers: Vec<Fingerprint>,
 }
 
-/// The part of an end in its sessions. The peer has the opposite one.
+/// The part of an end in its sessions. The peer has the opposite one. Of datagrams the end that
+/// receives may send a few as well, such as answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tfrc_border::{bytes, change, give, look, room, take_back};
 use tfrc_session::{
     AttemptError, Cause, Closed, ConnectError, Connection, LatePolicy, Recordings, SendError, connect_any,
+    why,
 };
 
 use crate::listener::Port;
@@ -149,10 +150,7 @@ impl Session {
                 self.last_words.get_or_init(|| c_text(text.unwrap_or_default()));
                 Ok(Status::Ok)
             }
-            Some(Some(Closed { cause, .. })) => Err(Failure::new(
-                Status::Closed,
-                format_args!("the session was not ended by agreement: {cause:?}"),
-            )),
+            Some(Some(closed)) => Err(Failure::new(Status::Closed, why(&closed))),
             Some(None) => Err(Failure::new(Status::Closed, "the session has ended before")),
             None => Err(late("the session has not ended", timeout_ms)),
         }
@@ -331,6 +329,9 @@ pub unsafe extern "C" fn tfrc_session_peer_text(session: *const Session) -> *con
 /// Frees a session, and breaks it off if it was not closed; null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_session_free(session: *mut Session) {
+    if session.is_null() {
+        return;
+    }
     let _inside = runtime().ok().map(|runtime| runtime.enter());
     // SAFETY: it came from this library, says the header.
     unsafe { take_back(session) }

@@ -143,7 +143,7 @@ def test_a_peer_that_goes_away_ends_a_session(keys, tmp_path):
         )  # fmt: skip
         wait_for_part(out, receiver)
         sender.send_signal(goes)
-        left.append((out, receiver))
+        left.append((out, "silent for 2.0 s" if goes == signal.SIGKILL else "", receiver))
     # And a receiver: the file is longer than what goes until then.
     with (tmp_path / "long").open("wb") as long:
         long.truncate(1 << 32)
@@ -151,9 +151,10 @@ def test_a_peer_that_goes_away_ends_a_session(keys, tmp_path):
     sender = start(EXAMPLES / "files", "send", tmp_path / "long", listening(receiver), *keys[1])
     wait_for_part(tmp_path / "short", sender)
     receiver.kill()
-    left.append((tmp_path / "long", sender))
-    for file, process in left:
-        assert f"error: {file}: " in ended(process, 1)
+    left.append((tmp_path / "long", "", sender))
+    for file, why, process in left:
+        answer = ended(process, 1)
+        assert f"error: {file}: " in answer and why in answer, answer
     assert not any((tmp_path / name).exists() for name in ("SIGKILL", "SIGTERM", "short"))
 
 
