@@ -3,12 +3,12 @@
 use tfrc::advisor::{Ack, Hold};
 use tfrc_units::{Duration, Probability, Rate};
 
-use crate::border::{change, give, look, take_back};
 use crate::config::{Config, sound};
 use crate::rate::{RateChange, RateReason, Trip, poll_event, set_cap, set_floor, trip};
 use crate::sender::next_send;
 use crate::status::Status;
 use crate::values::{NEVER, ecn, instant, known, time};
+use tfrc_border::{change, give, look, take_back};
 
 /// Packets remembered until a report covers them.
 const REMEMBERED: usize = 1 << 16;

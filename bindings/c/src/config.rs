@@ -8,9 +8,9 @@ use tfrc::config::{ClockGrain, PacketSize, Promise, QueueDelay, SegmentSize, Tfr
 use tfrc::study::Profile;
 use tfrc_units::Duration;
 
-use crate::border::{change, give, look, take_back};
 use crate::status::Status;
 use crate::values::{NEVER, cap, friend as friend_of, known, rate};
+use tfrc_border::{change, give, look, take_back};
 
 /// Settings of a sender, a receiver or an advisor; RFC 5348 until they are changed. Both ends take
 /// the same. They are copied where they are used, and may be freed then.

@@ -8,12 +8,12 @@ use tfrc_dccp::{Connection, ConnectionConfig, ConnectionId, Received, SendError}
 use tfrc_units::{Duration, Probability, Rate};
 
 use crate::address::Address;
-use crate::border::{bytes, change, give, look, room, take_back};
 use crate::endpoint_config::EndpointConfig;
 use crate::event::Event;
 use crate::rate::set_cap;
 use crate::status::Status;
 use crate::values::{NEVER, ecn, instant, time};
+use tfrc_border::{bytes, change, give, look, room, take_back};
 
 /// An endpoint: many connections behind one UDP socket, which is yours. Repeat four steps: pass
 /// each datagram that came to `tfrc_endpoint_handle_datagram` and the time to

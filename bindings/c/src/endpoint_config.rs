@@ -6,9 +6,9 @@ use tfrc_dccp::wire::ServiceCode;
 use tfrc_dccp::{ConnectionConfig, LatePolicy};
 use tfrc_units::Duration;
 
-use crate::border::{change, give, take_back};
 use crate::config::{Config, sound};
 use crate::status::Status;
+use tfrc_border::{change, give, take_back};
 
 /// Settings of an endpoint and of its connections, begun or accepted. They are copied where they
 /// are used, and may be freed then.

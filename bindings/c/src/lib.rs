@@ -10,7 +10,6 @@
 
 pub mod address;
 pub mod advisor;
-mod border;
 pub mod config;
 pub mod endpoint;
 pub mod endpoint_config;

@@ -3,10 +3,10 @@
 use tfrc::PacketKind;
 use tfrc_units::{Duration, Probability};
 
-use crate::border::{change, give, look, take_back};
 use crate::config::{Config, sound};
 use crate::status::Status;
 use crate::values::{Report, ecn, instant, known, time};
+use tfrc_border::{change, give, look, take_back};
 
 /// The receiving half of RFC 5348. Feed every packet in the order of arrival to
 /// `tfrc_receiver_on_packet`, then take reports from `tfrc_receiver_poll_report` until there is

@@ -3,11 +3,11 @@
 use tfrc::{SendDecision, SentRecord};
 use tfrc_units::{Duration, Probability, Rate};
 
-use crate::border::{change, give, look, take_back};
 use crate::config::{Config, sound};
 use crate::rate::{RateChange, RateReason, Trip, poll_event, set_cap, set_floor, trip};
 use crate::status::Status;
 use crate::values::{NEVER, Report, instant, time};
+use tfrc_border::{change, give, look, take_back};
 
 /// Packets whose send times are remembered until a report covers them.
 const REMEMBERED: usize = 1 << 16;

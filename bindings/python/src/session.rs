@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use tfrc_session::{
     Carrier, Cause, Common, Connection, DataFrom, Endpoint, Fingerprint, Listen, Options, Part, Quic,
-    Recordings, SendError, connect_any, connect_waiting,
+    Recordings, SendError, connect_any, connect_waiting, why,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -180,7 +180,7 @@ impl Session {
         let closed = closed.ok_or_else(|| SessionError::new_err("the endpoint ended first"))?;
         match closed.cause {
             Cause::Agreed => Ok(closed.text),
-            cause => Err(SessionError::new_err(format!("the session was not ended by agreement: {cause:?}"))),
+            _ => Err(SessionError::new_err(why(&closed))),
         }
     }
 

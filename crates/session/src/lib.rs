@@ -17,6 +17,7 @@
 mod attempts;
 mod connection;
 mod either;
+mod ending;
 mod endpoint;
 mod file;
 mod inbox;
@@ -37,6 +38,7 @@ mod writer;
 
 pub use attempts::{AttemptError, ConnectError, connect_any, connect_waiting};
 pub use connection::Connection;
+pub use ending::why;
 pub use endpoint::Endpoint;
 pub use file::{
     FileCopy, FileError, FileOutcome, FileSent, FileSource, FileState, FileTaker, pump_file, receive_file,
@@ -55,7 +57,7 @@ pub use source::{DatagramSource, Pace};
 pub use tally::{Tally, Trouble};
 pub use tfrc_net::options::{Common, DataFrom, Dccp, Listen};
 pub use tfrc_net::{
-    BindError, Boundaries, Cause, Closed, ClosedBy, EndpointStats, LatePolicy, Received, Recordings,
+    BindError, Boundaries, Cause, Closed, ClosedBy, EndpointStats, LatePolicy, Profile, Received, Recordings,
     SendError, Status,
 };
 #[cfg(feature = "quic")]

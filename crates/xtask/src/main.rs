@@ -77,9 +77,9 @@ enum Chore {
     },
     /// Rules on the book: summary, links, width of prose, commands and files that exist
     Book,
-    /// The C library from C and Python, under valgrind and sanitizers, and its header
+    /// The C libraries from C and Python, under valgrind and sanitizers, and their headers
     CLibrary {
-        /// `header` writes bindings/c/include/tfrc.h
+        /// `header` writes their headers
         #[arg(value_parser = ["header"])]
         only: Option<String>,
     },
@@ -203,7 +203,7 @@ fn run(chore: Chore) -> Outcome {
         Chore::Adversary { packets, seed } => adversary::run(packets, seed),
         Chore::Book => book::check(),
         Chore::CLibrary { only: None } => c_library::check(),
-        Chore::CLibrary { only: Some(_) } => c_library::write_header(),
+        Chore::CLibrary { only: Some(_) } => c_library::write_headers(),
         Chore::Calls => calls::check(),
         Chore::Ci => ci::run(),
         Chore::Compliance { json: false } => compliance::check(),

@@ -14,7 +14,7 @@ mod tally;
 pub(crate) use connect::{Callee, IpVersions, connect, resolve};
 pub(crate) use encoded::Encoded;
 pub(crate) use ending::{
-    Ending, at_receiver, clash, count, counted, is_proper, not_whole, why, why_not_connected, why_refused,
+    Ending, at_receiver, clash, count, counted, is_proper, not_whole, why_not_connected, why_refused,
 };
 pub(crate) use files::{Access, close_standard_output, held};
 pub(crate) use log_limit::{LogLimit, LogRate};
@@ -29,6 +29,7 @@ pub(crate) use tfrc_session::{
     ClosingWord, Connection, DatagramSource, DatagramWriter, Endpoint, Existing, FileOutcome, FileSent,
     FileSource, FileState, FileTaker, FileWay, Inbox, Output, OutputPlan, Pace, Part, Tally, Trouble,
     UdpInCounts, UdpOut, UdpOutCounts, UdpSource, Written, comes_back, dropped_by_system, on_disk, pump_file,
+    why,
 };
 
 use std::future::Future;

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::{FileNext, FileOutcome, FileSource, FileTaker};
 use crate::{
     Cause, Closed, ClosingWord, Connection, Existing, FileWay, Output, OutputError, OutputPlan, Part,
-    SendError, Tally, Trouble, on_disk,
+    SendError, Tally, Trouble, on_disk, why,
 };
 
 /// Words of a receiver that wait to be heard; those that come faster say the same.
@@ -99,7 +99,7 @@ pub async fn send_file(connection: &Connection, path: &Path) -> Result<FileCopy,
     } else {
         connection.close().await
     };
-    let copy = sent?;
+    let copy = sent.map_err(|error| explained(error, closed.as_ref()))?;
     match tally(closed)? {
         Some(Tally { trouble: Some(trouble), .. }) => Err(not_taken(trouble)),
         Some(_) => Ok(copy),
@@ -171,12 +171,12 @@ pub async fn receive_file(
         Err(error) => Tally { trouble: Some(trouble_of(error)), ..Tally::default() },
     };
     let text = tally.to_string();
-    match (&kept, connection.is_asked_to_close()) {
+    let closed = match (&kept, connection.is_asked_to_close()) {
         (Ok(_), _) | (_, true) => connection.accept_close(&text).await,
         _ => connection.request_close(&text).await,
     };
     // Once the file is here, whole and under its name, a peer that is gone changes nothing.
-    kept.map(|(copy, _)| copy)
+    kept.map(|(copy, _)| copy).map_err(|error| explained(error, closed.as_ref()))
 }
 
 async fn taken(
@@ -234,6 +234,14 @@ async fn taken(
     }
 }
 
+/// The error of a session that ended first, with the reason if it broke off.
+fn explained(error: FileError, closed: Option<&Closed>) -> FileError {
+    match (error, closed) {
+        (FileError::Over(_), Some(closed)) if closed.cause != Cause::Agreed => FileError::Over(why(closed)),
+        (error, _) => error,
+    }
+}
+
 /// The trouble that the sender hears of.
 fn trouble_of(error: &FileError) -> Trouble {
     match error {
@@ -251,7 +259,7 @@ fn not_taken(trouble: Trouble) -> FileError {
 fn tally(closed: Option<Closed>) -> Result<Option<Tally>, FileError> {
     match closed {
         Some(Closed { cause: Cause::Agreed, text, .. }) => Ok(text.and_then(|text| text.parse().ok())),
-        Some(Closed { cause, .. }) => Err(FileError::Over(format!("{cause:?}"))),
+        Some(closed) => Err(FileError::Over(why(&closed))),
         None => Err(FileError::Over("the endpoint is gone".to_owned())),
     }
 }
