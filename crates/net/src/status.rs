@@ -44,7 +44,7 @@ pub struct Status {
     /// Loss events in what we receive.
     pub loss_events: u64,
     /// Loss events, and data packets sent by the peer, since the first loss event: slow start is
-    /// not in them.
+    /// not in them. Of a sender over QUIC, its own, which marks are part of.
     pub after_slow_start: (u64, u64),
     /// Datagrams the peer has sent, received or not, as far as known.
     pub peer_sent_packets: u64,
