@@ -70,7 +70,7 @@ async fn send(
     fed: impl FnOnce() -> Result<(), String> + Send + 'static,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let mut reporter = Reporter::new(config(args)).with_series(args.series.as_deref(), &[])?;
+    let mut reporter = Reporter::new(config(args)).with_series(args.session.series.as_deref(), &[])?;
     let interrupted = || {
         Failure::Run(match &args.to {
             Some(to) => format!("interrupted before {to} answered"),
@@ -80,8 +80,8 @@ async fn send(
     let addresses = interrupt.or(peer::addresses(args)).await.ok_or_else(interrupted)??;
     peer::check(args, &addresses, &mut reporter)?;
     let privacy = match &args.to {
-        Some(to) => Privacy::new(&args.private, Does::Calls(&to.to_string()), &mut reporter)?,
-        None => Privacy::new(&args.private, Does::Listens(&args.allow_key), &mut reporter)?,
+        Some(to) => Privacy::new(&args.session.private, Does::Calls(&to.to_string()), &mut reporter)?,
+        None => Privacy::new(&args.session.private, Does::Listens(&args.allow_key), &mut reporter)?,
     };
     if args.to.is_some() {
         privacy.warn(&addresses, &mut reporter);
@@ -134,8 +134,8 @@ async fn send(
         connection.set_late_policy(LatePolicy::DropAfter(deadline));
     }
     let mut keys = None;
-    if args.live.tui
-        && let Some((screen, read)) = live::open(args.output.format())
+    if args.session.live.tui
+        && let Some((screen, read)) = live::open(args.session.output.format())
     {
         keys = Some(read);
         reporter = reporter.with_live(Live::new(model(args), Some(screen)));
@@ -409,16 +409,16 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     start.segment_bytes = Some(u64::from(args.length()));
     let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
     set("variant", args.variant.to_string());
-    if args.private.quic {
+    if args.session.private.quic {
         set("transport", "quic".to_owned());
     }
     if let Some(guarantee) = args.guarantee {
         set("guarantee", guarantee.to_string());
     }
-    if let Some(most) = args.max_queue_delay {
+    if let Some(most) = args.session.max_queue_delay {
         set("max_queue_delay", most.to_string());
     }
-    if let Some(least) = args.no_feedback_floor {
+    if let Some(least) = args.session.no_feedback_floor {
         set("no_feedback_floor", least.to_string());
     }
     if args.dscp != Dscp::DEFAULT {
@@ -457,8 +457,8 @@ fn config(args: &SendArgs) -> ReporterConfig {
     ReporterConfig {
         duration: transfer::time_limit(args),
         bytes: prepare::size(args),
-        report: args.report.clone().map(|path| Page { path, existing }),
-        ..ReporterConfig::new(args.output.format())
+        report: args.session.report.clone().map(|path| Page { path, existing }),
+        ..ReporterConfig::new(args.session.output.format())
     }
 }
 

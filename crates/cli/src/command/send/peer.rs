@@ -82,7 +82,7 @@ impl Connecting<'_> {
     ) -> Result<Connected, Failure> {
         let Self { args, part, addresses, options, privacy } = self;
         if let Some(name) = &args.to {
-            let callee = Callee { name, addresses, wait: args.wait };
+            let callee = Callee { name, addresses, wait: args.session.wait };
             let (endpoint, connection) =
                 connect(callee, part, options, recordings, privacy, reporter).await?;
             let file = file(part, &connection, source)?;
@@ -91,7 +91,7 @@ impl Connecting<'_> {
         let endpoint = listen::listen(addresses, options, reporter, interrupt).await?;
         reporter.note(&format!("listening on {}", endpoint.local_addr()));
         privacy.introduce(endpoint.local_addr(), "tfrc recv --from", " -o FILE", reporter);
-        let (connection, file) = match args.wait {
+        let (connection, file) = match args.session.wait {
             Some(wait) => {
                 let taker = taker(&endpoint, part, source, reporter);
                 match tokio::time::timeout(wait.into(), taker).await {

@@ -10,8 +10,8 @@ use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordin
 use tfrc_units::Rate;
 
 use crate::Failure;
-use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
+use crate::args::{SendArgs, SessionArgs};
 use crate::reporter::Reporter;
 use crate::session::{
     Access, DatagramSource, Existing, Pace, Part, Privacy, UdpSource, blocking, comes_back, files, listen,
@@ -25,7 +25,7 @@ const FLUSH: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Policy for files that exist.
 pub(super) const fn existing(args: &SendArgs) -> Existing {
-    if args.overwrite { Existing::Overwrite } else { Existing::Refuse }
+    if args.session.overwrite { Existing::Overwrite } else { Existing::Refuse }
 }
 
 /// Looks at all files that are named, and touches none.
@@ -41,7 +41,7 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
         }
         _ => {}
     }
-    let SendArgs { journal, pcap, report, series, .. } = args;
+    let SendArgs { journal, pcap, session: SessionArgs { report, series, .. }, .. } = args;
     let outputs = [("--journal", journal), ("--pcap", pcap), ("--report", report), ("--series", series)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     named.extend(outputs.clone());
@@ -57,7 +57,7 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Usage`] with one of them.
 pub(super) fn check_private(args: &SendArgs) -> Result<(), Failure> {
-    if !args.private.quic {
+    if !args.session.private.quic {
         return Ok(());
     }
     let recordings = [("journal", &args.journal), ("pcap", &args.pcap)];
@@ -75,7 +75,7 @@ pub(super) fn cap(
     addresses: &[SocketAddr],
     reporter: &mut Reporter,
 ) -> Result<Option<f64>, Failure> {
-    let cap = match args.cap {
+    let cap = match args.session.cap {
         Some(cap) => Some(cap.bits_per_sec()),
         None if addresses.iter().all(|to| to.ip().is_loopback()) => None,
         None => {
@@ -109,8 +109,8 @@ pub(super) fn options(args: &SendArgs, part: Part, cap_bps: Option<f64>, privacy
         friend: args.friend,
         segment_bytes: u32::from(args.length()),
         cap_bps,
-        max_queue_delay: args.max_queue_delay,
-        no_feedback_floor: args.no_feedback_floor,
+        max_queue_delay: args.session.max_queue_delay,
+        no_feedback_floor: args.session.no_feedback_floor,
         ..Common::default()
     };
     Options { common, carrier: privacy.carrier(dccp(args)) }
