@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use self::encoder::{Encoder, Source};
 use crate::Failure;
 use crate::args::{Input, MediaArgs};
-use crate::command::send;
+use crate::command::send::{self, Feeder};
 use crate::session::{Encoded, Existing, files};
 
 /// Runs `tfrc stream`.
@@ -36,7 +36,8 @@ pub fn run(args: &MediaArgs) -> Result<(), Failure> {
     // An encoder that fails ends the session; its reason is the cause.
     let ended = end.clone();
     let named = format!("{place}: ");
-    let sent = send::run_fed(&session, Some(encoded), move || ended().map_err(|why| named + &why));
+    let feeder = Feeder { encoded, end: Box::new(move || ended().map_err(|why| named + &why)) };
+    let sent = send::run_fed(&session, Some(feeder));
     // There was no session.
     end().map_err(|why| Failure::Run(format!("{place}: {why}")))?;
     sent
