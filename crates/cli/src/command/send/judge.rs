@@ -2,7 +2,7 @@
 
 use tfrc_net::{ClosedBy, Status, UNCONFIRMED};
 
-use super::transfer::{Repair, Sent, StopSending};
+use super::course::{Course, PeerKind, Repair, Sent, StopSending};
 use crate::session::{Ending, Tally, Trouble, at_receiver, count, counted, is_proper, not_whole, why};
 
 /// The worth of data that is not sent.
@@ -12,14 +12,6 @@ pub(super) enum Data {
     Given,
     /// Nobody misses it.
     MadeUp,
-}
-
-/// The program at the other end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PeerKind {
-    /// It has introduced itself: it says what it got.
-    Tfrc,
-    Other,
 }
 
 /// All that is known of the end of a session.
@@ -51,7 +43,7 @@ impl Evidence<'_> {
 
     /// The end of a session in which this end, the receiver or the path failed.
     fn broken_off(self) -> Option<Ending> {
-        let Sent { stop, closed, repair, .. } = self.sent;
+        let Sent { stop, closed, course: Course { repair, .. }, .. } = self.sent;
         if let StopSending::Gone(reason) = stop {
             return Some(Ending::failed(reason.clone()));
         }
@@ -89,7 +81,7 @@ impl Evidence<'_> {
 
     /// The end of a session that both ends have closed in agreement.
     fn over(self) -> Ending {
-        let Sent { stop, narrowed, aborted, whole, repair, .. } = self.sent;
+        let Sent { stop, course: Course { narrowed, aborted, whole, repair, .. }, .. } = self.sent;
         if *stop == StopSending::EndOfData {
             let narrow = self.status.unsent_packets > 0;
             return match self.torn().filter(|_| !narrow) {
@@ -120,7 +112,7 @@ impl Evidence<'_> {
 
     /// The end of a file of which the receiver lacks bytes, unless it has said that it takes holes.
     fn torn(self) -> Option<Ending> {
-        let (length, tally) = self.sent.whole.zip(self.tally)?;
+        let (length, tally) = self.sent.course.whole.zip(self.tally)?;
         let missing = length.saturating_sub(tally.bytes);
         let is_torn = match tally.trouble {
             Some(Trouble::Holes) => false,
@@ -132,7 +124,7 @@ impl Evidence<'_> {
 
     /// The sentence for a file of which the receiver has all.
     fn repaired(self) -> String {
-        let length = counted(self.sent.whole.unwrap_or(0), "byte");
+        let length = counted(self.sent.course.whole.unwrap_or(0), "byte");
         let again = match self.again {
             None | Some(0) => String::new(),
             Some(again) => format!("; {} sent again", counted(again, "byte")),

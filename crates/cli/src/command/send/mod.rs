@@ -7,6 +7,7 @@
 
 mod agree;
 mod connect;
+mod course;
 mod hearing;
 mod judge;
 mod prepare;

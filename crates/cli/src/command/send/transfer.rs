@@ -4,27 +4,22 @@ use std::sync::Arc;
 
 use tfrc_net::Closed;
 use tfrc_report::record::{EventKind, Record};
-use tfrc_units::{Duration, Instant};
+use tfrc_units::Duration;
 
 use super::connect::Connected;
+use super::course::{Course, PeerKind, Repair, Sent, StopSending};
 use super::hearing::{Heard, Hearing};
-use super::judge::PeerKind;
 use super::prepare::{config, model, time_limit};
 use super::pump::{Pumped, Waiting, moved_file, pump};
 use super::rate_out::RateOut;
-use super::refused::{self, Refused};
-use super::sum_up::so_far;
+use super::refused::Refused;
 use super::{Feeder, Session};
-use crate::Failure;
 use crate::args::SendArgs;
 use crate::args::values::FileOrStream;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
 use crate::live::{self, Command, Keys, Live};
 use crate::reporter::Reporter;
-use crate::session::{
-    self, ClosingWord, Connection, DatagramSource, Encoded, Endpoint, FileSent, FileSource, Part, SAMPLE,
-    Sampler, Task,
-};
+use crate::session::{self, ClosingWord, DatagramSource, Encoded, FileSource, Part, SAMPLE, Sampler, Task};
 
 /// Silence of an encoder that is reported.
 const NEWS: std::time::Duration = std::time::Duration::from_secs(5);
@@ -39,72 +34,6 @@ const FAREWELL: std::time::Duration = std::time::Duration::from_secs(6);
 /// How often the wait for an answer to the close begins again when the round-trip time has grown
 /// meanwhile.
 const CLOSE_ATTEMPTS: u32 = 3;
-
-/// Why no more data is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum StopSending {
-    /// All of it has been sent.
-    EndOfData,
-    /// It could not be read, or must not be sent; a sentence.
-    Failed(String),
-    /// The peer is gone; holds a sentence.
-    Gone(String),
-    /// The user wants the end.
-    Interrupted,
-    /// The connection is over, or the receiver wants the end.
-    Over,
-    /// The time of `-t` is over.
-    TimeUp,
-}
-
-impl StopSending {
-    /// True if the source or the user ended it: the connection is there.
-    pub(super) const fn is_of_this_end(&self) -> bool {
-        !matches!(self, Self::Gone(_) | Self::Over)
-    }
-}
-
-/// A session whose data has ended and whose connection is closed.
-pub(super) struct Sent {
-    pub(super) endpoint: Endpoint,
-    pub(super) connection: Arc<Connection>,
-    /// The longest datagram that the path carried at the beginning, bytes.
-    pub(super) limit: usize,
-    pub(super) kind: PeerKind,
-    pub(super) sampler: Sampler,
-    pub(super) began: Instant,
-    pub(super) ended: Instant,
-    pub(super) stop: StopSending,
-    pub(super) closed: Option<Closed>,
-    /// Datagrams of `--udp-in` that were not sent.
-    pub(super) refused: refused::Totals,
-    /// Datagrams that the path had become too narrow for before the session was closed.
-    pub(super) narrowed: u64,
-    /// The receiver was told that the user aborts.
-    pub(super) aborted: bool,
-    /// Bytes of the file that has to arrive whole, if one was sent.
-    pub(super) whole: Option<u64>,
-    /// Bytes of a file of which each was sent once, for a receiver that takes holes.
-    pub(super) once: Option<u64>,
-    /// Counts of a file whose places the receiver knows.
-    pub(super) file: Option<Arc<FileSent>>,
-    pub(super) repair: Repair,
-    /// The figures of the encoder that the data came from.
-    pub(super) encoded: Option<Encoded>,
-    /// Why the encoder did not hear the rate.
-    pub(super) unwritten_rate: Option<Failure>,
-}
-
-/// The repair of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repair {
-    /// The two ends have not agreed on one: what is lost is lost.
-    None,
-    /// Not all of the file has arrived yet.
-    Going,
-    /// The receiver has all of it, and the hash agrees.
-    Done,
-}
 
 impl Session<'_> {
     /// Sends the data and closes the connection.
@@ -125,10 +54,33 @@ impl Session<'_> {
         let (encoded, end) = feeder.map(|feeder| (feeder.encoded, feeder.end)).unzip();
         // A `tfrc` has words for the end.
         let kind = if connection.peer_greeting().is_some() { PeerKind::Tfrc } else { PeerKind::Other };
-        let whole = source.file_bytes().filter(|_| part == Part::SendsFile);
-        let counts = counts.map(Refused::new);
-        let mut transfer =
-            Transfer::new(self, connection, endpoint.now(), file, whole, counts, rate_out, encoded);
+        // Datagrams that were sent before the receiver was sure count, too.
+        let mut first = connection.status();
+        first.stats = tfrc_net::Stats::default();
+        let began = endpoint.now();
+        let course = Course {
+            connection,
+            sampler: Sampler::new(began, first),
+            began,
+            encoded,
+            refused: counts.map(Refused::new),
+            narrowed: 0,
+            aborted: false,
+            whole: source.file_bytes().filter(|_| part == Part::SendsFile),
+            once: None,
+            file: file.as_ref().map(FileSource::sent),
+            repair: if file.as_ref().is_some_and(FileSource::repairs) { Repair::Going } else { Repair::None },
+        };
+        let mut transfer = Transfer {
+            args: self.args,
+            reporter: &mut self.reporter,
+            interrupt: &mut self.interrupt,
+            course,
+            time_up: time_limit(self.args).map(|limit| tokio::time::Instant::now() + limit.into()),
+            hearing: Hearing::new(began),
+            rate_out,
+            file,
+        };
         transfer.introduce(peer);
         let stop = transfer.data(source, keys).await;
         // The other program ends when it hears no more rates.
@@ -141,105 +93,31 @@ impl Session<'_> {
         // However the data ended, the connection is closed and summed up.
         let (stop, closed) = transfer.close(stop).await;
         let ended = endpoint.now();
-        let event = transfer.sampler.event(ended, EventKind::Closed);
+        let event = transfer.course.sampler.event(ended, EventKind::Closed);
         transfer.reporter.say(&event);
-        let refused = transfer.refused.as_ref().map(Refused::totals).unwrap_or_default();
-        let Transfer { connection, sampler, began, encoded, .. } = transfer;
-        let Transfer { narrowed, aborted, whole, once, sent: file, repair, .. } = transfer;
-        Sent {
-            endpoint,
-            connection,
-            limit,
-            kind,
-            sampler,
-            began,
-            ended,
-            stop,
-            closed,
-            refused,
-            narrowed,
-            aborted,
-            whole,
-            once,
-            file,
-            repair,
-            encoded,
-            unwritten_rate,
-        }
+        let Transfer { course, .. } = transfer;
+        Sent { endpoint, limit, kind, course, ended, stop, closed, unwritten_rate }
     }
 }
 
 /// A connection that data is sent over.
 struct Transfer<'a> {
     args: &'a SendArgs,
-    connection: Arc<Connection>,
-    sampler: Sampler,
     reporter: &'a mut Reporter,
     interrupt: &'a mut Interrupt,
-    began: Instant,
+    course: Course,
     /// The end of `-t`.
     time_up: Option<tokio::time::Instant>,
     hearing: Hearing,
     rate_out: Option<RateOut>,
-    /// The figures of the encoder that the data comes from.
-    encoded: Option<Encoded>,
-    /// Datagrams of `--udp-in` that are not sent.
-    refused: Option<Refused>,
-    /// Datagrams that the path had become too narrow for before the session was closed.
-    narrowed: u64,
-    /// The receiver was told that the user aborts.
-    aborted: bool,
-    /// Bytes of the file that has to arrive whole, if one is sent.
-    whole: Option<u64>,
-    /// Bytes of a file of which each was sent once, for a receiver that takes holes.
-    once: Option<u64>,
     /// The file, if the receiver knows the places of its bytes.
     file: Option<FileSource>,
-    /// Its counts.
-    sent: Option<Arc<FileSent>>,
-    repair: Repair,
 }
 
-impl<'a> Transfer<'a> {
-    #[expect(clippy::too_many_arguments, reason = "each is a fact of the session")]
-    fn new(
-        Session { args, reporter, interrupt }: &'a mut Session<'_>,
-        connection: Arc<Connection>,
-        began: Instant,
-        file: Option<FileSource>,
-        whole: Option<u64>,
-        refused: Option<Refused>,
-        rate_out: Option<RateOut>,
-        encoded: Option<Encoded>,
-    ) -> Self {
-        // Datagrams that were sent before the receiver was sure count, too.
-        let mut first = connection.status();
-        first.stats = tfrc_net::Stats::default();
-        Self {
-            args,
-            connection,
-            sampler: Sampler::new(began, first),
-            reporter,
-            interrupt,
-            began,
-            time_up: time_limit(args).map(|limit| tokio::time::Instant::now() + limit.into()),
-            hearing: Hearing::new(began),
-            rate_out,
-            encoded,
-            refused,
-            narrowed: 0,
-            aborted: false,
-            whole,
-            sent: file.as_ref().map(FileSource::sent),
-            once: None,
-            repair: if file.as_ref().is_some_and(FileSource::repairs) { Repair::Going } else { Repair::None },
-            file,
-        }
-    }
-
+impl Transfer<'_> {
     /// Says that there is a connection, with the receiver's address if the user has not given it.
     fn introduce(&mut self, peer: Option<String>) {
-        let event = self.sampler.event_with(self.began, EventKind::Connected, peer);
+        let event = self.course.sampler.event_with(self.course.began, EventKind::Connected, peer);
         self.reporter.say(&event);
         let Self { args, reporter, .. } = self;
         reporter.note(&format!("rate control: {}, profile {}", args.variant, args.profile().name()));
@@ -260,9 +138,9 @@ impl<'a> Transfer<'a> {
         self.tell_rate();
         let time_up = until(self.time_up);
         tokio::pin!(time_up);
-        let counts = self.refused.as_ref().map(Refused::counts);
+        let counts = self.course.refused.as_ref().map(Refused::counts);
         let waiting = Arc::new(Waiting::default());
-        let connection = Arc::clone(&self.connection);
+        let connection = Arc::clone(&self.course.connection);
         // Words of a receiver that come faster than they are read say the same.
         let (answers, heard) = tokio::sync::mpsc::channel(16);
         let mut pump = match self.file.take() {
@@ -283,7 +161,7 @@ impl<'a> Transfer<'a> {
                 },
                 // A receiver has words about a file, and no other data; this shows that it wants
                 // the end, or that the connection is over.
-                received = self.connection.recv() => match received {
+                received = self.course.connection.recv() => match received {
                     Some(received) => drop(answers.try_send(received.bytes)),
                     None => break StopSending::Over,
                 },
@@ -303,9 +181,11 @@ impl<'a> Transfer<'a> {
     fn pumped(&mut self, pumped: Pumped) -> StopSending {
         match pumped {
             // A file may have grown meanwhile.
-            Pumped::AllSent(bytes) => self.whole = self.whole.map(|_| bytes),
-            Pumped::Whole(bytes) => (self.whole, self.repair) = (Some(bytes), Repair::Done),
-            Pumped::Once(bytes) => (self.whole, self.once) = (self.whole.map(|_| bytes), Some(bytes)),
+            Pumped::AllSent(bytes) => self.course.whole = self.course.whole.map(|_| bytes),
+            Pumped::Whole(bytes) => (self.course.whole, self.course.repair) = (Some(bytes), Repair::Done),
+            Pumped::Once(bytes) => {
+                (self.course.whole, self.course.once) = (self.course.whole.map(|_| bytes), Some(bytes));
+            }
             Pumped::NotWhole(why) => return StopSending::Failed(why),
             Pumped::Over => return StopSending::Over,
             Pumped::Unreadable(why) => return StopSending::Failed(unreadable(self.args, &why)),
@@ -318,10 +198,10 @@ impl<'a> Transfer<'a> {
         self.sample();
         self.tell_rate();
         self.tell_refused();
-        if let Some(warning) = self.encoded.as_ref().and_then(Encoded::warning) {
+        if let Some(warning) = self.course.encoded.as_ref().and_then(Encoded::warning) {
             self.reporter.note(&warning);
         }
-        let patience = self.encoded.as_ref().map(|encoded| encoded.patience);
+        let patience = self.course.encoded.as_ref().map(|encoded| encoded.patience);
         if let Some(silence) = patience.and_then(|most| self.silence(waiting, most)) {
             return Some(StopSending::Failed(silence));
         }
@@ -333,7 +213,7 @@ impl<'a> Transfer<'a> {
         if let Some(gone) = self.hear() {
             return Some(StopSending::Gone(gone));
         }
-        let reason = format!("stopped by the circuit breaker: {}", self.connection.status().stopped?);
+        let reason = format!("stopped by the circuit breaker: {}", self.course.connection.status().stopped?);
         // The peer may be long in answering the close.
         self.reporter.note(&reason);
         Some(StopSending::Failed(reason))
@@ -342,14 +222,15 @@ impl<'a> Transfer<'a> {
     /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
     /// that has not gone, and for the answer no longer than [`FAREWELL`].
     pub(super) async fn close(&mut self, mut stop: StopSending) -> (StopSending, Option<Closed>) {
-        let connection = Arc::clone(&self.connection);
+        let connection = Arc::clone(&self.course.connection);
         if matches!(stop, StopSending::Gone(_)) {
             return (stop, None);
         }
         let status = connection.status();
         // What was refused of a file that is whole has gone again.
-        self.narrowed = if self.repair == Repair::Done { 0 } else { status.unsent_packets };
-        let all = self.whole == Some(status.stats.sent_data_bytes) && self.repair == Repair::None;
+        self.course.narrowed = if self.course.repair == Repair::Done { 0 } else { status.unsent_packets };
+        let all =
+            self.course.whole == Some(status.stats.sent_data_bytes) && self.course.repair == Repair::None;
         if stop == StopSending::Interrupted && all {
             // It has gone already.
             stop = StopSending::EndOfData;
@@ -372,7 +253,7 @@ impl<'a> Transfer<'a> {
     /// Closes when all data has gone; `over` if the receiver wants it. A sentence if that has gone;
     /// `None` if the user does not want to wait any longer.
     async fn close_in_time(&mut self, over: bool) -> Option<Result<Option<Closed>, String>> {
-        let connection = Arc::clone(&self.connection);
+        let connection = Arc::clone(&self.course.connection);
         let mut tick = session::ticks(SAMPLE);
         let close = async {
             // The receiver may wait for an answer to its Close.
@@ -400,7 +281,7 @@ impl<'a> Transfer<'a> {
 
     /// Closes without the data that has not gone.
     async fn close_now(&mut self) -> Option<Closed> {
-        let connection = Arc::clone(&self.connection);
+        let connection = Arc::clone(&self.course.connection);
         let mut tick = session::ticks(SAMPLE);
         let asked = tokio::time::Instant::now();
         let mut attempts = 0;
@@ -413,8 +294,8 @@ impl<'a> Transfer<'a> {
                 tokio::select! {
                     closed = &mut close => break closed,
                     () = &mut patience => return None,
-                    () = aborts(self.interrupt.clone()), if !self.aborted => {
-                        self.aborted = true;
+                    () = aborts(self.interrupt.clone()), if !self.course.aborted => {
+                        self.course.aborted = true;
                         connection.set_closing_text(&ClosingWord::Unfinished.to_string());
                     }
                     _ = tick.tick() => self.sample(),
@@ -434,14 +315,14 @@ impl<'a> Transfer<'a> {
 
     /// The word for the receiver about what it has got; `sent` datagrams were sent.
     fn closing_word(&self, stop: &StopSending, sent: u64) -> Option<ClosingWord> {
-        let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
-        match (stop, self.whole.or(self.once)) {
-            _ if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses => {
+        let refuses = self.course.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
+        match (stop, self.course.whole.or(self.course.once)) {
+            _ if matches!(stop, StopSending::Failed(_)) || self.course.narrowed > 0 || refuses => {
                 Some(ClosingWord::Unfinished)
             }
             (StopSending::EndOfData, _) if sent == 0 => Some(ClosingWord::Empty),
             (StopSending::EndOfData, Some(bytes)) => Some(ClosingWord::File(bytes)),
-            (StopSending::Interrupted, _) if self.whole.is_some() => Some(ClosingWord::Unfinished),
+            (StopSending::Interrupted, _) if self.course.whole.is_some() => Some(ClosingWord::Unfinished),
             _ => None,
         }
     }
@@ -449,7 +330,7 @@ impl<'a> Transfer<'a> {
     /// Says when the receiver is not heard any more, and when it is again; a sentence if it has
     /// gone.
     fn hear(&mut self) -> Option<String> {
-        match self.hearing.look(&self.connection.status()) {
+        match self.hearing.look(&self.course.connection.status()) {
             Heard::Gone(reason) => return Some(reason),
             Heard::Again(news) | Heard::Silence(news) => self.reporter.note(&news),
             Heard::NothingNew => {}
@@ -460,14 +341,14 @@ impl<'a> Transfer<'a> {
     /// A sentence about an encoder that has given nothing for this time.
     fn silence(&self, waiting: &Waiting, most: std::time::Duration) -> Option<String> {
         let silent = waiting.since()?.elapsed();
-        let source = &self.encoded.as_ref()?.source;
+        let source = &self.course.encoded.as_ref()?.source;
         (silent >= most)
             .then(|| format!("{source}: nothing came from the encoder for {} s", silent.as_secs()))
     }
 
     /// Writes the allowed rate for the encoder, if it is asked for.
     fn tell_rate(&mut self) {
-        let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.connection.status()));
+        let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.course.connection.status()));
         if let Some(note) = note {
             self.reporter.note(&note);
         }
@@ -475,26 +356,26 @@ impl<'a> Transfer<'a> {
 
     /// Says once that datagrams of `--udp-in` are refused.
     fn tell_refused(&mut self) {
-        let limit = self.connection.max_datagram();
-        let news = self.refused.as_mut().map(|refused| refused.news(limit)).unwrap_or_default();
+        let limit = self.course.connection.max_datagram();
+        let news = self.course.refused.as_mut().map(|refused| refused.news(limit)).unwrap_or_default();
         for note in news {
             self.reporter.note(&note);
         }
     }
 
     fn sample(&mut self) {
-        let mut records = self.sampler.sender(&self.connection);
-        if let (Some(sent), true) = (&self.sent, self.repair != Repair::None) {
-            self.sampler.note_repaired(&mut records, sent.counts().1);
+        let mut records = self.course.sampler.sender(&self.course.connection);
+        if let (Some(sent), true) = (&self.course.file, self.course.repair != Repair::None) {
+            self.course.sampler.note_repaired(&mut records, sent.counts().1);
         }
         for mut record in records {
-            if let (Record::Interval(interval), Some(encoded)) = (&mut record, &self.encoded) {
+            if let (Record::Interval(interval), Some(encoded)) = (&mut record, &self.course.encoded) {
                 encoded.note(interval);
             }
             self.reporter.say(&record);
         }
-        self.reporter.set_waiting(self.connection.status().queued);
-        let summary = so_far(self.args, &self.sampler, &self.connection, self.began);
+        self.reporter.set_waiting(self.course.connection.status().queued);
+        let summary = self.course.so_far(self.args);
         let mut config = config(self.args);
         config.report = None;
         self.interrupt.keep(Some(LastWords { config, summary, farewell: Farewell::Peer }));
