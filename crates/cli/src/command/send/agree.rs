@@ -57,7 +57,7 @@ impl Session<'_> {
         let source = source.ok_or_else(|| self.interrupted())??;
         let recordings = self.interrupt.or(prepare::recordings(args)).await;
         let recordings = recordings.ok_or_else(|| self.interrupted())??;
-        // Who drops what is late, or stops at a time, has no use for a whole file.
+        // A sender that drops late data, or stops at a time, has no use for a whole file.
         let has_limit = args.deadline.is_some() || args.time.is_some();
         let part = match source.file_bytes() {
             Some(_) if !has_limit && !args.lossy => Part::SendsFile,

@@ -68,7 +68,7 @@ pub(super) enum Repair {
     Done,
 }
 
-/// What has been done on a connection.
+/// The work on a connection so far.
 pub(super) struct Course {
     pub(super) connection: Arc<Connection>,
     pub(super) sampler: Sampler,

@@ -67,7 +67,7 @@ impl Sent {
         let mut status = self.course.connection.status();
         status.unsent_packets += self.refused().unsent;
         if self.course.repair == Repair::Done {
-            // What was refused of the file has gone again.
+            // Datagrams of the file that were refused have gone again.
             status.unsent_packets = 0;
         }
         status

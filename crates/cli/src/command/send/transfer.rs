@@ -227,7 +227,7 @@ impl Transfer<'_> {
             return (stop, None);
         }
         let status = connection.status();
-        // What was refused of a file that is whole has gone again.
+        // Datagrams that were refused of a file that is whole have gone again.
         self.course.narrowed = if self.course.repair == Repair::Done { 0 } else { status.unsent_packets };
         let all =
             self.course.whole == Some(status.stats.sent_data_bytes) && self.course.repair == Repair::None;
