@@ -9,7 +9,7 @@ use super::judge::{Data, Evidence};
 use super::refused::{Refused, Totals};
 use crate::Failure;
 use crate::args::SendArgs;
-use crate::session::{Endpoint, Tally, complete};
+use crate::session::{Endpoint, Tally, as_f64, complete};
 
 impl Session<'_> {
     /// Says how the session went, and ends.
@@ -30,6 +30,10 @@ impl Session<'_> {
                 self.reporter
                     .note("the receiver did not say what it got: received, lost and late are unknown");
             }
+        }
+        // Marks count too, and a receiver over QUIC does not know them.
+        if let (events, packets @ 1..) = status.after_slow_start {
+            summary.loss_event_rate = Some(as_f64(events) / as_f64(packets));
         }
         if data == Data::MadeUp {
             // Nobody misses what was made up and waited when the time was up.
