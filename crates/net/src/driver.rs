@@ -63,6 +63,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         out.limit(socket.longest_train());
         let (next, new) = {
             let mut state = shared.state();
+            state.corrupt = socket.corrupt();
             let now = shared.clock.now();
             let before = state.incoming.len();
             let waited = newest.is_some_and(|at| now.saturating_since(at) > WAITED);
@@ -74,7 +75,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
             } else {
                 state.pump(now, &mut buffer, |sent, bytes| {
                     let company = if sent.goes_alone() { Company::None } else { Company::Alike };
-                    out.add(sent.remote, sent.ecn, company, bytes);
+                    socket.seal(sent.remote, out.add(sent.remote, sent.ecn, company, bytes));
                 })
             };
             (next, state.incoming.len() > before)
@@ -99,7 +100,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         for (to, bytes) in too_long.drain(..).rev() {
             let mut state = shared.state();
             let now = shared.clock.now();
-            if let Some(limit) = route::longest_payload(to) {
+            if let Some(limit) = route::longest(to, shared.carrier) {
                 state.machine.route(now, to, saturating::<u64>(limit));
             }
             state.machine.refused(now, to, &bytes);

@@ -15,7 +15,7 @@ use crate::connection::{ConnectError, Connection};
 use crate::io::{Clock, Socket, Timer, route};
 use crate::journal::{Setup, Writer};
 use crate::journaled_endpoint::Machine;
-use crate::options::{Marks, Study, Unmarked};
+use crate::options::{Carrier, Marks, Study, Unmarked};
 use crate::pcap::Capture;
 use crate::scheduler::State;
 use crate::{Options, driver};
@@ -25,6 +25,7 @@ use crate::{Options, driver};
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) clock: Clock,
+    pub(crate) carrier: Carrier,
     /// The driver has something to do.
     pub(crate) wake: Notify,
     /// A connection waits to be accepted, or the driver has ended.
@@ -85,6 +86,8 @@ pub struct EndpointStats {
     /// Datagrams that this system did not send for a reason other than their length: no buffers, no
     /// route, a firewall. They count as lost.
     pub unsent: u64,
+    /// Packets without UDP that were dropped because their checksum was wrong.
+    pub corrupt: u64,
 }
 
 /// Why an endpoint could not be created.
@@ -177,8 +180,12 @@ impl Endpoint {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
             .map_err(|error| system("random numbers")(io::Error::other(error.to_string())))?;
-        let mut socket =
-            Socket::bind(address, clock).map_err(|source| BindError::Address { address, source })?;
+        let carrier = options.dccp.carrier;
+        let socket = match carrier {
+            Carrier::Udp => Socket::bind(address, clock),
+            Carrier::Raw => Socket::bind_raw(address, clock),
+        };
+        let mut socket = socket.map_err(|source| BindError::Address { address, source })?;
         socket.set_offload(options.dccp.offload);
         if let Some(peer) = peer {
             socket.connect(peer).map_err(|source| BindError::Address { address: peer, source })?;
@@ -187,6 +194,9 @@ impl Endpoint {
         socket.set_dscp(options.dccp.dscp).map_err(system("DSCP"))?;
         let timer = Timer::new(clock).map_err(system("timer"))?;
         let mut options = options.clone();
+        if carrier == Carrier::Raw {
+            options.dccp.port = Some(local.port());
+        }
         if !socket.reads_ecn() {
             options.dccp.marks = Marks::Unreadable;
         }
@@ -199,11 +209,12 @@ impl Endpoint {
             }
         };
         let capture =
-            recordings.capture.map(|out| Capture::new(out, local, options.dccp.dscp, clock)).transpose();
+            recordings.capture.map(|out| Capture::new(out, local, &options.dccp, clock)).transpose();
         let machine = machine(&options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine)),
             clock,
+            carrier: options.dccp.carrier,
             wake: Notify::new(),
             accepted: Notify::new(),
             stopping: AtomicBool::new(false),
@@ -228,7 +239,7 @@ impl Endpoint {
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
         let state = self.shared.state();
-        EndpointStats { strangers: state.machine.stats(), unsent: state.unsent }
+        EndpointStats { strangers: state.machine.stats(), unsent: state.unsent, corrupt: state.corrupt }
     }
 
     /// The peers that were refused since the last call, oldest first; at most 64 are kept, and
@@ -252,7 +263,7 @@ impl Endpoint {
         if let Some(peer) = self.peer.filter(|peer| *peer != to) {
             return Err(ConnectError::OtherPeer { peer });
         }
-        let route = route::longest_payload(to).map(saturating::<u64>);
+        let route = route::longest(to, self.shared.carrier).map(saturating::<u64>);
         if let Some(limit) = route.filter(|limit| *limit < LEAST_PAYLOAD) {
             return Err(ConnectError::Narrow { limit });
         }
@@ -281,7 +292,7 @@ impl Endpoint {
                 let mut state = self.shared.state();
                 if let Some(id) = state.incoming.pop_front() {
                     let remote = state.machine.remote(id);
-                    if let Some((to, limit)) = remote.and_then(|to| Some((to, route::longest_payload(to)?))) {
+                    if let Some((to, limit)) = remote.and_then(|to| Some((to, route::longest(to, self.shared.carrier)?))) {
                         let now = self.shared.clock.now();
                         state.machine.route(now, to, saturating(limit));
                     }

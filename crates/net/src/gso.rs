@@ -49,7 +49,14 @@ impl Trains {
         self.most = most;
     }
 
-    pub(crate) fn add(&mut self, to: SocketAddr, ecn: Ecn, company: Company, datagram: &[u8]) {
+    /// Adds a datagram, and returns its bytes, which may be changed before they are sent.
+    pub(crate) fn add(
+        &mut self,
+        to: SocketAddr,
+        ecn: Ecn,
+        company: Company,
+        datagram: &[u8],
+    ) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(datagram);
         let (end, length) = (self.bytes.len(), datagram.len());
@@ -62,10 +69,11 @@ impl Trains {
             && end - train.start <= LONGEST
         {
             (train.end, train.datagrams, train.closed) = (end, train.datagrams + 1, length < train.segment);
-            return;
+            return self.bytes.get_mut(start..).unwrap_or_default();
         }
         let closed = length == 0 || company == Company::None;
         self.trains.push(Train { to, ecn, start, end, segment: length, datagrams: 1, closed });
+        self.bytes.get_mut(start..).unwrap_or_default()
     }
 
     /// The nth of them, in the order of sending.

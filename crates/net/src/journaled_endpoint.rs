@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::connection::PathError;
-use tfrc_dccp::endpoint::{ConnectConfig, Listen, Refusal, Transmission};
+use tfrc_dccp::endpoint::{Carrier, ConnectConfig, Listen, Refusal, Transmission};
 use tfrc_dccp::{Connection, ConnectionId, Endpoint, EndpointConfig, Event, LatePolicy, Received};
 use tfrc_units::{Ecn, Instant, saturating};
 
@@ -20,6 +20,8 @@ use crate::pcap::Capture;
 pub(crate) struct Machine {
     endpoint: Endpoint,
     config: ConnectConfig,
+    /// Ports of addresses are those of DCCP.
+    is_raw: bool,
     journal: Option<Writer>,
     capture: Option<Capture>,
     latest: Instant,
@@ -90,9 +92,10 @@ impl Machine {
 
     fn of(endpoint: EndpointConfig, seed: [u8; 32], journal: Option<Writer>) -> Self {
         let config = ConnectConfig { port: endpoint.port, connection: endpoint.connection.clone() };
+        let is_raw = endpoint.carrier == Carrier::Hosted;
         let endpoint = Endpoint::new(endpoint, seed);
         let names = if journal.is_some() { JournalNames::kept() } else { JournalNames::None };
-        Self { endpoint, config, journal, capture: None, latest: Instant::ZERO, names }
+        Self { endpoint, config, is_raw, journal, capture: None, latest: Instant::ZERO, names }
     }
 
     /// Adds a capture of the machine's datagrams.
@@ -111,7 +114,11 @@ impl Machine {
         to: SocketAddr,
     ) -> Result<ConnectionId, tfrc_dccp::endpoint::ConnectError> {
         let now = self.record(now, || Record::Connect(to));
-        let id = self.endpoint.connect(now, to, self.config.clone())?;
+        let mut config = self.config.clone();
+        if self.is_raw {
+            config.port = to.port();
+        }
+        let id = self.endpoint.connect(now, to, config)?;
         self.names.add(id);
         Ok(id)
     }

@@ -149,6 +149,33 @@ pub struct Dccp {
     /// ECN marks of received datagrams. An endpoint detects itself if its system hides them.
     #[serde(default)]
     pub marks: Marks,
+    /// The protocol that carries the packets.
+    #[serde(default, skip_serializing_if = "Carrier::is_udp")]
+    pub carrier: Carrier,
+    /// The DCCP port of this end. `None`: 6511 inside of UDP; without UDP an endpoint sets that of
+    /// its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+}
+
+/// The protocol that carries DCCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// UDP (RFC 6773): addresses are those of UDP. It passes address translators.
+    #[default]
+    Udp,
+    /// IP itself, as protocol 33 (RFC 4340): ports of addresses are those of DCCP. It needs Linux and
+    /// the right to raw sockets (CAP_NET_RAW). An endpoint has one port and one version of IP, and
+    /// one connection at a time to a peer's port.
+    Raw,
+}
+
+impl Carrier {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_udp(&self) -> bool {
+        *self == Self::Udp
+    }
 }
 
 /// The end of a connection that sends the data, where only one does.
@@ -200,7 +227,7 @@ fn is_plain(profile: &Profile) -> bool {
 }
 
 /// The names of the options in a journal, in the order in which they are written.
-const WRITTEN: [&str; 27] = [
+const WRITTEN: [&str; 29] = [
     "service",
     "variant",
     "revision",
@@ -228,6 +255,8 @@ const WRITTEN: [&str; 27] = [
     "receive_queue",
     "offload",
     "marks",
+    "carrier",
+    "port",
 ];
 
 impl Serialize for Options {
@@ -387,6 +416,8 @@ impl Default for Dccp {
             optimistic_acks: SkippedNumbers::Never,
             offload: Offload::default(),
             marks: Marks::default(),
+            carrier: Carrier::default(),
+            port: None,
         }
     }
 }
@@ -516,7 +547,11 @@ impl Options {
             listen: common.accept,
             allow,
             per_source,
-            port: DCCP_PORT,
+            carrier: match dccp.carrier {
+                Carrier::Udp => tfrc_dccp::endpoint::Carrier::Udp,
+                Carrier::Raw => tfrc_dccp::endpoint::Carrier::Hosted,
+            },
+            port: dccp.port.unwrap_or(DCCP_PORT),
             ..EndpointConfig::default()
         })
     }

@@ -36,7 +36,7 @@ const fn header_bytes(encapsulation: Encapsulation, extended: bool) -> usize {
 const fn below(encapsulation: Encapsulation) -> usize {
     match encapsulation {
         Encapsulation::Udp => IP + UDP,
-        Encapsulation::Native { .. } => IP,
+        Encapsulation::Native { .. } | Encapsulation::Hosted => IP,
     }
 }
 

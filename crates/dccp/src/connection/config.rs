@@ -81,6 +81,8 @@ pub enum Encapsulation {
         /// The peer's address.
         remote: IpAddr,
     },
+    /// IP protocol 33 of a host that makes and checks the checksums.
+    Hosted,
 }
 
 /// The ECN codepoint of what we send.

@@ -329,7 +329,7 @@ impl Connection {
         T: FnOnce(core::net::IpAddr, core::net::IpAddr) -> (core::net::IpAddr, core::net::IpAddr),
     {
         match self.config.encapsulation {
-            Encapsulation::Udp => Integrity::Udp,
+            Encapsulation::Udp | Encapsulation::Hosted => Integrity::Udp,
             Encapsulation::Native { local, remote } => {
                 let (source, destination) = order(local, remote);
                 // Addresses of two IP versions have no pseudo-header; such a connection is refused

@@ -48,6 +48,11 @@ pub enum Carrier {
         /// Our address, which the checksum covers.
         local: IpAddr,
     },
+    /// IP protocol 33 of a host that makes and checks the checksums itself
+    /// ([`wire::seal`](crate::wire::seal)), as it alone knows which address of ours a peer sees.
+    /// Remote addresses are IP addresses with DCCP ports. All connections of this end have
+    /// [`EndpointConfig::port`], and a peer's port has one of them at a time.
+    Hosted,
 }
 
 /// Which Requests are accepted.

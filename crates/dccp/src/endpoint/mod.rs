@@ -207,7 +207,7 @@ impl Endpoint {
     ) -> Option<ConnectionId> {
         let now = self.advance(now);
         let integrity = match self.config.carrier {
-            Carrier::Udp => Some(Integrity::Udp),
+            Carrier::Udp | Carrier::Hosted => Some(Integrity::Udp),
             Carrier::Native { local } => PseudoHeader::new(remote.ip(), local).map(Integrity::Native),
         };
         let Some(packet) = integrity.and_then(|integrity| Packet::parse(bytes, integrity).ok()) else {
@@ -264,7 +264,7 @@ impl Endpoint {
         let now = self.advance(now);
         let length = packet.len();
         let integrity = match self.config.carrier {
-            Carrier::Udp => Some(Integrity::Udp),
+            Carrier::Udp | Carrier::Hosted => Some(Integrity::Udp),
             Carrier::Native { local } => PseudoHeader::new(local, remote.ip()).map(Integrity::Native),
         };
         let packet = integrity.and_then(|integrity| Packet::parse(packet, integrity).ok());
@@ -509,6 +509,7 @@ impl Endpoint {
     fn encapsulation(&self, remote: SocketAddr) -> Option<Encapsulation> {
         match self.config.carrier {
             Carrier::Udp => Some(Encapsulation::Udp),
+            Carrier::Hosted => Some(Encapsulation::Hosted),
             Carrier::Native { local } => PseudoHeader::new(local, remote.ip())
                 .map(|_| Encapsulation::Native { local, remote: remote.ip() }),
         }
@@ -520,6 +521,13 @@ impl Endpoint {
 
     /// A port that is hard to guess and not in use with this peer (RFC 4340 §5.1).
     fn free_port(&mut self, remote: SocketAddr, remote_port: u16) -> Result<u16, ConnectError> {
+        if self.config.carrier == Carrier::Hosted {
+            let port = self.config.port;
+            let key = (remote, port, remote_port);
+            let is_free = !self.by_key.contains_key(&key) && self.half_open.get(&key).is_none();
+            // The initial sequence number is above those of a connection that is over.
+            return if is_free { Ok(port) } else { Err(ConnectError::NoPort) };
+        }
         self.clients += 1;
         let start = secret::keyed_hash(&self.seed, Purpose::Port, Some(remote), self.clients);
         (0..PORTS)
@@ -659,7 +667,7 @@ impl Endpoint {
             Some(Encapsulation::Native { local, remote }) => {
                 PseudoHeader::new(local, remote).map(Integrity::Native)
             }
-            Some(Encapsulation::Udp) => Some(Integrity::Udp),
+            Some(Encapsulation::Udp | Encapsulation::Hosted) => Some(Integrity::Udp),
             None => None,
         };
         let (Some(integrity), true) = (integrity, self.outbox.len() < MAX_OUTBOX) else { return };

@@ -9,7 +9,7 @@ pub enum Integrity {
     /// IP protocol 33: the header checksum with a pseudo-header from the network layer.
     Native(PseudoHeader),
     /// Inside UDP, whose checksum does the work: ours is sent as zero and ignored on receipt
-    /// (RFC 6773 §3.3).
+    /// (RFC 6773 §3.3). Also where the host makes and checks the checksum.
     Udp,
 }
 

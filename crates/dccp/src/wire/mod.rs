@@ -33,7 +33,7 @@ pub use elapsed::Elapsed;
 pub use feature::{FeatureOp, FeatureOption};
 pub use interval::{LossInterval, LossIntervals};
 pub use option::{Opt, OptionList, OptionsFull};
-pub use packet::{EmitError, Header, Packet, PacketType, ParseError, SeqAck, Sequence};
+pub use packet::{EmitError, Header, Packet, PacketType, ParseError, SeqAck, Sequence, seal};
 pub use quoted::Quoted;
 pub use raw::{OptionError, OptionErrorKind, RawOption, RawOptions};
 pub use reset::{Reset, ResetCode};

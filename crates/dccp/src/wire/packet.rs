@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tfrc_units::{SeqNo24, SeqNo48};
 
 use super::bytes::{u32_at, u64_at};
-use super::checksum::{self, Integrity};
+use super::checksum::{self, Integrity, PseudoHeader};
 use super::{Reset, ResetCode, ServiceCode};
 
 /// A packet, checked: it can be read without failing, and emitted again.
@@ -239,6 +239,23 @@ impl<'a> Packet<'a> {
         }
         Ok(())
     }
+}
+
+/// Writes the checksum into a packet made with [`Integrity::Udp`], for IP protocol 33. What is no
+/// packet stays as it is.
+pub fn seal(packet: &mut [u8], pseudo: PseudoHeader) {
+    let &[_, _, _, _, words, nibbles, ..] = &*packet else { return };
+    let offset = usize::from(words) * 4;
+    let Some(payload) = packet.len().checked_sub(offset) else { return };
+    let Some(covered) = covered_length(nibbles & 0xF, offset, payload) else { return };
+    let field = |packet: &mut [u8], sum: u16| {
+        if let Some(field) = packet.get_mut(CHECKSUM_AT..).and_then(|rest| rest.first_chunk_mut::<2>()) {
+            *field = sum.to_be_bytes();
+        }
+    };
+    field(packet, 0);
+    let sum = checksum::compute(pseudo, packet, covered);
+    field(packet, sum);
 }
 
 /// Bytes that the checksum covers, or `None` if CsCov asks for more data than there is.

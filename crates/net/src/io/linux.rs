@@ -2,16 +2,16 @@
 //! leave on a socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use tfrc_units::saturating;
 
 use nix::errno::Errno;
-use nix::libc::sock_extended_err;
+use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo, sock_extended_err};
 use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo, UdpGroSegment};
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike, SockaddrStorage,
-    recvmsg, sendmmsg, setsockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike,
+    SockaddrStorage, recvmsg, sendmmsg, sendmsg, setsockopt,
 };
 use tfrc_dccp::connection::PathError;
 
@@ -42,6 +42,47 @@ fn send_as<'a, S: SockaddrLike + Copy>(
     let to = vec![to; slices.len()];
     let sent = sendmmsg(socket.as_raw_fd(), &mut headers, &slices, to, [], MsgFlags::empty())?;
     Ok(sent.count())
+}
+
+/// Sends one packet with these marks, from this address of ours if one is given.
+pub(super) fn send_marked(
+    socket: &UdpSocket,
+    from: Option<IpAddr>,
+    to: SocketAddr,
+    class: u8,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let bytes = [IoSlice::new(bytes)];
+    let none = MsgFlags::empty();
+    match to {
+        SocketAddr::V4(to) => {
+            let from = from.and_then(|from| match from {
+                IpAddr::V4(from) => Some(in_pktinfo {
+                    ipi_ifindex: 0,
+                    ipi_spec_dst: in_addr { s_addr: u32::from_ne_bytes(from.octets()) },
+                    ipi_addr: in_addr { s_addr: 0 },
+                }),
+                IpAddr::V6(_) => None,
+            });
+            let from = from.as_ref().map(ControlMessage::Ipv4PacketInfo);
+            let control: Vec<_> = from.into_iter().chain([ControlMessage::Ipv4Tos(&class)]).collect();
+            sendmsg(socket.as_raw_fd(), &bytes, &control, none, Some(&SockaddrIn::from(to)))?;
+        }
+        SocketAddr::V6(to) => {
+            let class = i32::from(class);
+            let from = from.and_then(|from| match from {
+                IpAddr::V6(from) => Some(in6_pktinfo {
+                    ipi6_ifindex: to.scope_id(),
+                    ipi6_addr: in6_addr { s6_addr: from.octets() },
+                }),
+                IpAddr::V4(_) => None,
+            });
+            let from = from.as_ref().map(ControlMessage::Ipv6PacketInfo);
+            let control: Vec<_> = from.into_iter().chain([ControlMessage::Ipv6TClass(&class)]).collect();
+            sendmsg(socket.as_raw_fd(), &bytes, &control, none, Some(&SockaddrIn6::from(to)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Nobody here asks for the address that a datagram came to, so the system need not write it for
@@ -91,8 +132,9 @@ impl Queued {
     }
 }
 
-/// The oldest entry of the socket's error queue; `None` if it is empty.
-pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
+/// The oldest entry of the socket's error queue; `None` if it is empty. `below` is the length of
+/// the header between IP and what is sent.
+pub(super) fn next_error(socket: &UdpSocket, below: usize) -> io::Result<Option<Queued>> {
     let mut quoted = [0; QUOTED];
     let mut control = vec![0; 512];
     let mut buffers = [IoSliceMut::new(&mut quoted)];
@@ -117,17 +159,16 @@ pub(super) fn next_error(socket: &UdpSocket) -> io::Result<Option<Queued>> {
     });
     // Messages about no known peer are skipped.
     let to = address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-    Ok(Some(Queued { to, quoted, length, said: error.map_or(Said::Other, |error| meaning(&error, to)) }))
+    Ok(Some(Queued { to, quoted, length, said: error.map_or(Said::Other, |error| meaning(&error, to, below)) }))
 }
 
 /// RFC 792, RFC 1191, RFC 4443; a route or host that does not reach the peer now may reach it
 /// later.
-fn meaning(error: &sock_extended_err, to: SocketAddr) -> Said {
+fn meaning(error: &sock_extended_err, to: SocketAddr, below: usize) -> Said {
     const LOCAL: u8 = 1;
     const ICMP: u8 = 2;
     const ICMP6: u8 = 3;
-    // IP and UDP headers.
-    let headers = if to.ip().to_canonical().is_ipv4() { 28 } else { 48 };
+    let headers = below + if to.ip().to_canonical().is_ipv4() { 20 } else { 40 };
     let limit = saturating::<usize>(error.ee_info).saturating_sub(headers);
     match (error.ee_origin, error.ee_type, error.ee_code) {
         (LOCAL, ..) if Errno::from_raw(error.ee_errno.cast_signed()) == Errno::EMSGSIZE => {
@@ -154,6 +195,7 @@ mod tests {
             meaning(
                 &sock_extended_err { ee_errno, ee_origin, ee_type, ee_code, ee_pad: 0, ee_info, ee_data: 0 },
                 host.parse().expect("an address"),
+                8,
             )
         };
         let too_long = |limit| Said::Network(PathError::TooLong { limit });
@@ -175,10 +217,10 @@ mod tests {
         let to = socket.local_addr()?;
         let refused = socket.send_to(&vec![0; 65_530], to);
         assert!(refused.is_err_and(|error| quinn_udp::is_msg_size_err(&error)));
-        let queued = next_error(&socket)?.ok_or(io::ErrorKind::NotFound)?;
+        let queued = next_error(&socket, 8)?.ok_or(io::ErrorKind::NotFound)?;
         assert_eq!(queued.to.ip(), to.ip(), "the port only on connected sockets");
         assert!(matches!(queued.said, Said::System { limit: 1_200..=65_508 }), "{:?}", queued.said);
-        assert!(next_error(&socket)?.is_none());
+        assert!(next_error(&socket, 8)?.is_none());
         Ok(())
     }
 
@@ -189,10 +231,10 @@ mod tests {
         quinn_udp::UdpSocketState::new((&socket).into())?.enable_transport_errors((&socket).into())?;
         let nobody = UdpSocket::bind(("127.0.0.1", 0))?.local_addr()?;
         socket.send_to(b"are you there", nobody)?;
-        let queued = next_error(&socket)?.ok_or(io::ErrorKind::NotFound)?;
+        let queued = next_error(&socket, 8)?.ok_or(io::ErrorKind::NotFound)?;
         assert_eq!((queued.to, queued.quoted()), (nobody, b"are you there".as_slice()));
         assert_eq!(queued.said, Said::Network(PathError::Unreachable));
-        assert!(next_error(&socket)?.is_none());
+        assert!(next_error(&socket, 8)?.is_none());
         Ok(())
     }
 }

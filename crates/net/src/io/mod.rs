@@ -6,6 +6,8 @@ mod fault;
 #[cfg(target_os = "linux")]
 mod linux;
 mod marks;
+#[cfg(target_os = "linux")]
+mod raw;
 pub(crate) mod route;
 mod socket;
 mod timer;

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use crate::options::Carrier;
+
 /// IP and UDP headers, without options.
 const fn headers(to: SocketAddr) -> usize {
     if to.is_ipv4() { 28 } else { 48 }
@@ -14,6 +16,13 @@ const fn headers(to: SocketAddr) -> usize {
 pub fn longest_payload(to: SocketAddr) -> Option<usize> {
     let to = SocketAddr::new(to.ip().to_canonical(), to.port());
     on_the_interface(to, headers(to))
+}
+
+/// The longest DCCP packet to this address, as [`longest_payload`], by this carrier.
+pub(crate) fn longest(to: SocketAddr, carrier: Carrier) -> Option<usize> {
+    const UDP: usize = 8;
+    let payload = longest_payload(to)?;
+    Some(if carrier == Carrier::Raw { payload + UDP } else { payload })
 }
 
 /// A socket that is connected, and sends nothing, knows its route.

@@ -59,6 +59,8 @@ pub struct Socket {
     buffers: Vec<Vec<u8>>,
     metas: [RecvMeta; BATCH],
     received: usize,
+    /// The last receive call has left nothing behind.
+    drained: bool,
     read: ReadTime,
     /// An error may have ended a batch early, so that there is more without the runtime knowing.
     unsure: bool,
@@ -67,6 +69,9 @@ pub struct Socket {
     /// Messages of the network that were read while looking for the system's own.
     #[cfg(target_os = "linux")]
     heard: std::collections::VecDeque<super::linux::Queued>,
+    /// IP protocol 33 in place of UDP.
+    #[cfg(target_os = "linux")]
+    raw: Option<super::raw::Raw>,
 }
 
 /// Segmentation offload: several datagrams at a time for the system to send, or one.
@@ -136,6 +141,62 @@ impl Socket {
         Ok(bound)
     }
 
+    /// Opens a raw socket for IP protocol 33 at an address, for one DCCP port of it; port 0 has one
+    /// chosen. Its addresses are IP addresses with DCCP ports, and every packet that it sends has to
+    /// be [sealed](Self::seal). Must be called inside a tokio runtime with I/O.
+    ///
+    /// # Errors
+    /// `PermissionDenied` without the right to raw sockets, `AddrInUse` if a process of this host
+    /// has the port, `Unsupported` elsewhere than on Linux, and others that the system says.
+    pub fn bind_raw(address: SocketAddr, clock: Clock) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            let (socket, raw) = super::raw::open(address)?;
+            let mut bound = Self::with_batch(socket, clock, BATCH)?;
+            super::raw::shows_errors(bound.socket.get(), address);
+            bound.raw = Some(raw);
+            Ok(bound)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (address, clock);
+            Err(io::Error::new(io::ErrorKind::Unsupported, "DCCP without UDP needs Linux"))
+        }
+    }
+
+    /// Writes the checksum of DCCP into a packet that goes to this address without UDP.
+    pub fn seal(&mut self, to: SocketAddr, packet: &mut [u8]) {
+        #[cfg(target_os = "linux")]
+        if let Some(raw) = &mut self.raw {
+            raw.seal(to, packet);
+        }
+        let _ = (to, packet);
+    }
+
+    /// Packets without UDP whose checksum was wrong so far.
+    #[must_use]
+    pub fn corrupt(&self) -> u64 {
+        #[cfg(target_os = "linux")]
+        if let Some(raw) = &self.raw {
+            return raw.corrupt();
+        }
+        0
+    }
+
+    /// Bytes of the header of UDP.
+    #[cfg(target_os = "linux")]
+    fn below(&self) -> usize {
+        if self.is_raw() { 0 } else { 8 }
+    }
+
+    /// True without UDP.
+    fn is_raw(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return self.raw.is_some();
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
     /// Takes a socket that is bound. It shows the address that each datagram was sent to, and no
     /// messages of the network. Must be called inside a tokio runtime with I/O.
     ///
@@ -167,11 +228,14 @@ impl Socket {
             buffers: vec![vec![0; BUFFER]; batch],
             metas: [RecvMeta::default(); BATCH],
             received: 0,
+            drained: true,
             read: ReadTime::start(clock),
             unsure: false,
             has_errors: false,
             #[cfg(target_os = "linux")]
             heard: std::collections::VecDeque::new(),
+            #[cfg(target_os = "linux")]
+            raw: None,
         };
         bound.set_dscp(Dscp::DEFAULT)?;
         Ok(bound)
@@ -191,6 +255,13 @@ impl Socket {
     /// # Errors
     /// What the system says, such as that there is no route.
     pub fn connect(&mut self, peer: SocketAddr) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if let Some(raw) = &mut self.raw {
+            self.socket.get().connect(super::raw::without_port(peer))?;
+            raw.connected(self.socket.get().local_addr()?);
+            self.peer = Some(peer);
+            return Ok(());
+        }
         self.socket.get().connect(peer)?;
         self.peer = Some(peer);
         Ok(())
@@ -201,6 +272,10 @@ impl Socket {
     /// # Errors
     /// The error of the system.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        #[cfg(target_os = "linux")]
+        if let Some(raw) = &self.raw {
+            return Ok(raw.local());
+        }
         self.socket.get().local_addr()
     }
 
@@ -213,7 +288,7 @@ impl Socket {
     /// offload, and with a codepoint.
     #[must_use]
     pub fn longest_train(&self) -> usize {
-        let may = self.offload == Offload::Segmentation && self.dscp == Dscp::DEFAULT;
+        let may = self.offload == Offload::Segmentation && self.dscp == Dscp::DEFAULT && !self.is_raw();
         if may { self.state.max_gso_segments() } else { 1 }
     }
 
@@ -226,7 +301,8 @@ impl Socket {
             Ok(SocketAddr::V4(_)) => v4(),
             // Datagrams of IPv4 peers arrive here too, unless the socket is for IPv6 alone.
             Ok(SocketAddr::V6(_)) => {
-                socket.recv_tclass_v6().unwrap_or(false) && (socket.only_v6().unwrap_or(false) || v4())
+                let six_alone = self.is_raw() || socket.only_v6().unwrap_or(false);
+                socket.recv_tclass_v6().unwrap_or(false) && (six_alone || v4())
             }
             Err(_) => false,
         }
@@ -270,7 +346,7 @@ impl Socket {
         while let Some(one) = datagram(next) {
             #[cfg(target_os = "linux")]
             if datagram(next + 1).is_some_and(|second| self.may_follow(&one, &second)) {
-                let to = self.peer.is_none().then_some(one.to);
+                let to = self.peer.is_none().then_some(one.to).map(|to| self.on_the_wire(to));
                 let alike = (next..).map_while(&datagram).take_while(|later| self.may_follow(&one, later));
                 // What it does not take is tried alone, which shows why.
                 if let Ok(sent @ 1..) =
@@ -325,7 +401,14 @@ impl Socket {
     #[cfg(target_os = "linux")]
     fn is_plain(&self, datagram: &Outgoing<'_>) -> bool {
         let mapped = matches!(datagram.to, SocketAddr::V6(to) if to.ip().to_ipv4_mapped().is_some());
-        !mapped && self.marks == Some(self.dscp.number() << 2 | datagram.ecn.bits())
+        let everywhere = self.raw.as_ref().is_some_and(super::raw::Raw::is_everywhere);
+        !mapped && !everywhere && self.marks == Some(self.dscp.number() << 2 | datagram.ecn.bits())
+    }
+
+    /// The address as the system wants it.
+    #[cfg(target_os = "linux")]
+    fn on_the_wire(&self, to: SocketAddr) -> SocketAddr {
+        if self.raw.is_some() { super::raw::without_port(to) } else { to }
     }
 
     /// Waits until something has arrived. Cancel-safe.
@@ -352,10 +435,12 @@ impl Socket {
         #[cfg(target_os = "linux")]
         {
             use super::linux::{Queued, Said, next_error};
+            let (is_raw, below) = (self.is_raw(), self.below());
             let mut tell = |queued: &Queued| {
-                if let Said::Network(error) = queued.said {
-                    take(queued.to, queued.quoted(), error);
-                }
+                let Said::Network(error) = queued.said else { return };
+                let whole = |to| super::raw::quoted_destination(to, queued.quoted());
+                let to = if is_raw { whole(queued.to) } else { queued.to };
+                take(to, queued.quoted(), error);
             };
             for queued in self.heard.drain(..) {
                 tell(&queued);
@@ -364,7 +449,7 @@ impl Socket {
                 return Ok(());
             }
             for _ in 0..ERRORS {
-                match next_error(self.socket.get()) {
+                match next_error(self.socket.get(), below) {
                     Ok(Some(queued)) => tell(&queued),
                     Ok(None) => return Ok(()),
                     Err(error) if Fault::of(&error) == Fault::Unusable => return Err(error),
@@ -412,7 +497,11 @@ impl Socket {
                 if count < batch { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             })
         };
-        self.received = count;
+        (self.received, self.drained) = (count, count < batch);
+        #[cfg(target_os = "linux")]
+        if let Some(raw) = &mut self.raw {
+            self.received = raw.sift(self.metas.get_mut(..count).unwrap_or_default(), &mut self.buffers);
+        }
         self.unsure = interrupted;
         match outcome {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
@@ -427,7 +516,7 @@ impl Socket {
     /// Returns true if the last [`Socket::receive`] has left nothing behind.
     #[must_use]
     pub const fn is_drained(&self) -> bool {
-        self.received < self.buffers.len()
+        self.drained
     }
 
     /// The datagrams of the last [`Socket::receive`], in order of arrival.
@@ -481,10 +570,17 @@ impl Socket {
         }
     }
 
-    fn try_send(&self, datagram: Outgoing<'_>) -> io::Result<()> {
+    fn try_send(&mut self, datagram: Outgoing<'_>) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if self.peer == Some(datagram.to) && datagram.segment.is_none() && self.is_plain(&datagram) {
             return self.socket.get().send(datagram.bytes).map(drop);
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(raw) = &mut self.raw {
+            let from = raw.is_everywhere().then(|| raw.towards(datagram.to));
+            let class = self.dscp.number() << 2 | datagram.ecn.bits();
+            let to = super::raw::without_port(datagram.to);
+            return super::linux::send_marked(self.socket.get(), from, to, class, datagram.bytes);
         }
         if self.dscp != Dscp::DEFAULT {
             return self.try_send_marked(datagram);
@@ -501,7 +597,7 @@ impl Socket {
         let length = datagram.segment.unwrap_or(datagram.bytes.len());
         let mut refused = length > LONGEST;
         for _ in 0..ERRORS {
-            let Ok(Some(queued)) = next_error(self.socket.get()) else { break };
+            let Ok(Some(queued)) = next_error(self.socket.get(), self.below()) else { break };
             let about_this = queued.to.ip().to_canonical() == datagram.to.ip().to_canonical();
             match queued.said {
                 Said::System { limit } => refused |= about_this && length > limit,

@@ -11,9 +11,11 @@ use std::time::SystemTime;
 use etherparse::{
     IpHeaders, IpNumber, Ipv4Extensions, Ipv4Header, Ipv6Extensions, Ipv6Header, PacketBuilder,
 };
+use tfrc_dccp::wire::{PseudoHeader, seal};
 use tfrc_units::{Dscp, Ecn, Instant};
 
 use crate::io::Clock;
+use crate::options::{self, Carrier};
 
 mod file;
 
@@ -27,6 +29,7 @@ pub(crate) struct Capture {
     local: SocketAddr,
     /// The codepoint that the socket marks everything sent with.
     dscp: Dscp,
+    carrier: Carrier,
     /// The address of ours that the latest peer sees, when we are bound to all of them.
     seen: Option<(IpAddr, IpAddr)>,
     /// Time of the endpoint's zero since the Unix epoch.
@@ -43,25 +46,26 @@ impl Capture {
     pub(crate) fn new(
         out: Box<dyn Write + Send>,
         local: SocketAddr,
-        dscp: Dscp,
+        options: &options::Dccp,
         clock: Clock,
     ) -> io::Result<Self> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = since_epoch.saturating_sub(clock.now().saturating_since(Instant::ZERO).into());
         let out = Writer::new(out, LinkType::Ethernet)?;
-        Ok(Self { out, local, dscp, seen: None, epoch, failed: None })
+        let options::Dccp { dscp, carrier, .. } = *options;
+        Ok(Self { out, local, dscp, carrier, seen: None, epoch, failed: None })
     }
 
     /// A datagram has come from `peer`.
     pub(crate) fn received(&mut self, at: Instant, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let local = self.local_towards(peer);
-        self.write(at, &frame(peer, local, traffic_class(Dscp::DEFAULT, ecn), bytes));
+        self.write(at, &self.carried(peer, local, traffic_class(Dscp::DEFAULT, ecn), bytes));
     }
 
     /// A datagram goes to `peer`.
     pub(crate) fn sent(&mut self, at: Instant, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let local = self.local_towards(peer);
-        self.write(at, &frame(local, peer, traffic_class(self.dscp, ecn), bytes));
+        self.write(at, &self.carried(local, peer, traffic_class(self.dscp, ecn), bytes));
     }
 
     /// Ends the capture.
@@ -72,6 +76,13 @@ impl Capture {
         match self.failed.take() {
             Some(error) => Err(error),
             None => self.out.flush(),
+        }
+    }
+
+    fn carried(&self, from: SocketAddr, to: SocketAddr, class: u8, bytes: &[u8]) -> Vec<u8> {
+        match self.carrier {
+            Carrier::Udp => frame(from, to, class, bytes),
+            Carrier::Raw => native_frame(from.ip(), to.ip(), class, bytes),
         }
     }
 
@@ -127,6 +138,23 @@ fn frame(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8>
     let mut bytes = Vec::with_capacity(frame.size(payload.len()));
     // Writing to a Vec fails for a payload of more than 65 507 bytes alone.
     if frame.write(&mut bytes, payload).is_err() {
+        bytes.clear();
+    }
+    bytes
+}
+
+/// An Ethernet frame with a DCCP packet in it, whose checksum is that of these addresses; empty for
+/// one that is too long for IP.
+fn native_frame(from: IpAddr, to: IpAddr, class: u8, packet: &[u8]) -> Vec<u8> {
+    const DCCP: IpNumber = IpNumber(33);
+    let mut packet = packet.to_vec();
+    if let Some(pseudo) = PseudoHeader::new(from, to) {
+        seal(&mut packet, pseudo);
+    }
+    let frame = PacketBuilder::ethernet2([0; 6], [0; 6]);
+    let frame = frame.ip(ip(SocketAddr::new(from, 0), SocketAddr::new(to, 0), class));
+    let mut bytes = Vec::with_capacity(frame.size(packet.len()));
+    if frame.write(&mut bytes, DCCP, &packet).is_err() {
         bytes.clear();
     }
     bytes
@@ -227,7 +255,7 @@ mod tests {
     #[test]
     fn who_is_bound_to_every_address_shows_the_one_of_the_way() -> io::Result<()> {
         let any = SocketAddr::from(([0, 0, 0, 0], 1000));
-        let mut capture = Capture::new(Box::new(io::sink()), any, Dscp::DEFAULT, Clock::start())?;
+        let mut capture = Capture::new(Box::new(io::sink()), any, &options::Dccp::default(), Clock::start())?;
         let peer = SocketAddr::from(([127, 0, 0, 1], 6511));
         for _ in 0..2 {
             assert_eq!(capture.local_towards(peer), SocketAddr::from(([127, 0, 0, 1], 1000)));

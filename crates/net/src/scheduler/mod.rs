@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(crate) heard: Option<Instant>,
     /// Datagrams that this system did not send, for another reason than their length.
     pub(crate) unsent: u64,
+    /// Packets without UDP whose checksum was wrong.
+    pub(crate) corrupt: u64,
 }
 
 /// One connection, as its application sees it.
@@ -152,6 +154,7 @@ impl State {
             ended_peers: VecDeque::new(),
             heard: None,
             unsent: 0,
+            corrupt: 0,
         }
     }
 
