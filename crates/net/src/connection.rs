@@ -8,6 +8,7 @@ use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::{Closed, ConnectionId, Received};
 use tfrc_units::{Duration, Instant, Rate};
 
+use crate::options::Carrier;
 use crate::LatePolicy;
 use crate::endpoint::Shared;
 use crate::scheduler::{Awaited, Slot, SlotStage, State, Waiters};
@@ -95,6 +96,12 @@ impl Connection {
     pub(crate) fn new(shared: &Arc<Shared>, id: ConnectionId, state: &State) -> Self {
         let waiters = state.slots.get(&id).map(|slot| Arc::clone(&slot.waiters)).unwrap_or_default();
         Self { shared: Arc::clone(shared), id, waiters }
+    }
+
+    /// The protocol that carries its packets.
+    #[must_use]
+    pub fn carrier(&self) -> Carrier {
+        self.shared.carrier
     }
 
     /// The peer's address; `None` once everything about the connection is forgotten.

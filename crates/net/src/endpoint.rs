@@ -102,6 +102,9 @@ pub enum BindError {
         /// The system's error.
         source: io::Error,
     },
+    /// DCCP without UDP, for a process without the right to raw sockets.
+    #[error("DCCP without UDP needs the right to raw sockets, CAP_NET_RAW")]
+    NoRawSockets,
     /// An option is out of range.
     #[error(transparent)]
     Options(#[from] tfrc::ConfigError),
@@ -185,7 +188,10 @@ impl Endpoint {
             Carrier::Udp => Socket::bind(address, clock),
             Carrier::Raw => Socket::bind_raw(address, clock),
         };
-        let mut socket = socket.map_err(|source| BindError::Address { address, source })?;
+        let mut socket = socket.map_err(|source| match source.kind() {
+            io::ErrorKind::PermissionDenied if carrier == Carrier::Raw => BindError::NoRawSockets,
+            _ => BindError::Address { address, source },
+        })?;
         socket.set_offload(options.dccp.offload);
         if let Some(peer) = peer {
             socket.connect(peer).map_err(|source| BindError::Address { address: peer, source })?;

@@ -185,6 +185,8 @@ pub struct Summary {
     pub reason: Option<String>,
     /// The rate control in force, such as `tfrc` or `tfrc-sp`; left out where it is not a choice.
     pub variant: Option<String>,
+    /// The transport, if it is not DCCP over UDP: `quic`, or `raw` for DCCP over IP alone.
+    pub transport: Option<String>,
     /// The profile of a sender, `balanced` or `rfc5348`; left out elsewhere.
     pub profile: Option<String>,
     /// Data packets sent.

@@ -305,6 +305,7 @@ fn begin(
             // DCCP repeats its Request for a minute by itself.
             let _ = patience;
             let options = tfrc_net::Options { common: options.common.clone(), dccp: dccp.clone() };
+            let is_udp = dccp.carrier == tfrc_net::options::Carrier::Udp;
             let guard = Guard::towards(address, &options, recordings)?;
             Ok(Box::pin(async move {
                 tokio::select! {
@@ -313,7 +314,7 @@ fn begin(
                         let (endpoint, connection) = attempt?;
                         Ok((Endpoint::Dccp(endpoint), Connection::Dccp(connection)))
                     }
-                    () = probe::speaks(Protocol::Quic, address) => Err(AttemptError::Private),
+                    () = probe::speaks(Protocol::Quic, address), if is_udp => Err(AttemptError::Private),
                 }
             }))
         }

@@ -20,11 +20,14 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// The transport, if it is not DCCP.
+    /// The transport, if it is not DCCP over UDP.
     #[must_use]
-    pub const fn transport(&self) -> Option<&'static str> {
+    pub fn transport(&self) -> Option<&'static str> {
         match self {
-            Self::Dccp(_) => None,
+            Self::Dccp(connection) => match connection.carrier() {
+                tfrc_net::options::Carrier::Udp => None,
+                tfrc_net::options::Carrier::Raw => Some("raw"),
+            },
             #[cfg(feature = "quic")]
             Self::Quic(_) => Some("quic"),
         }

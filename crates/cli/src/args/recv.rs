@@ -24,12 +24,16 @@ pub struct RecvArgs {
     /// Wait this long for the sender of --from that is not there yet, or busy
     #[arg(long, value_name = "TIME", requires = "from", value_parser = values::positive_time)]
     pub wait: Option<Duration>,
-    /// UDP port to listen on; without it 6511
+    /// UDP port to listen on, with --raw DCCP port; without it 6511
     #[arg(short = 'p', long, value_name = "PORT")]
     pub port: Option<u16>,
     /// QUIC and keys.
     #[command(flatten)]
     pub private: PrivateArgs,
+    /// Take DCCP without UDP, as IP protocol 33, over IPv4; over IPv6 with --bind ::, or an address.
+    /// Needs CAP_NET_RAW
+    #[arg(long, conflicts_with = "quic")]
+    pub raw: bool,
     /// Write the data of one connection to a file, or to standard output (-), and end; connections
     /// that bring none do not count. Without -o the data of any number of connections is only
     /// counted. A file is FILE.part until the sender has closed and all is written; FILEs that

@@ -43,6 +43,9 @@ pub struct SendArgs {
     /// Use IPv6 addresses of HOST only
     #[arg(short = '6', long)]
     pub ipv6: bool,
+    /// DCCP without UDP, as IP protocol 33: recv --raw; needs CAP_NET_RAW
+    #[arg(long, conflicts_with = "quic")]
+    pub raw: bool,
     /// Send a file whole, or standard input (-); else made-up data
     #[arg(help_heading = DATA, short = 'f', long, value_name = "FILE|-", value_parser = values::place)]
     pub file: Option<FileOrStream>,
@@ -131,6 +134,16 @@ impl SendArgs {
         self.length.unwrap_or(1316)
     }
 
+    /// The transport, if it is not DCCP over UDP.
+    #[must_use]
+    pub const fn transport(&self) -> Option<&'static str> {
+        match (self.session.private.quic, self.raw) {
+            (true, _) => Some("quic"),
+            (_, true) => Some("raw"),
+            _ => None,
+        }
+    }
+
     /// The RFC whose rules the sender follows.
     #[must_use]
     pub fn revision(&self) -> Revision {
@@ -149,7 +162,7 @@ const DATA: &str = "Data";
 const REVERSE: &str = "The receiver connects";
 
 /// The order of the help where options of every session stand between those of `send`.
-const ORDER: &str = "reverse quic peer_key key wait ipv4 ipv6 service \
+const ORDER: &str = "reverse quic peer_key key wait ipv4 ipv6 raw service \
                      cap variant max_queue_delay no_feedback_floor guarantee guarantee_start \
                      guarantee_threshold dscp circuit_breaker optimistic_acks revision profile friend \
                      report series pcap journal overwrite tui json json_stream help_all";

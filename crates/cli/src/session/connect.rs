@@ -7,6 +7,7 @@ use tfrc_session::{
     AttemptError, BindError, ConnectError, Options, Recordings, connect_any, connect_waiting,
 };
 
+use super::listen::no_raw_sockets;
 use super::{Connection, Endpoint, Part, Privacy, clash, shown, why_not_connected};
 use crate::Failure;
 use crate::args::values::Target;
@@ -124,6 +125,7 @@ fn why_unconnected(name: &Target, error: ConnectError) -> Failure {
             error.to_string(),
             "add --dscp af11, or whichever class the network has set aside, or leave the circuit breaker on",
         ),
+        ConnectError::Bind(error @ BindError::NoRawSockets) => no_raw_sockets(&error),
         error => Failure::Run(format!("cannot connect to {name}: {error}")),
     }
 }

@@ -47,6 +47,9 @@ pub(crate) async fn listen(
             }
         }
         let Some(failed) = failed else { return Err(Failure::Run("no address to listen on".to_owned())) };
+        if matches!(failed, BindError::NoRawSockets) {
+            return Err(no_raw_sockets(&failed));
+        }
         if !in_use(&failed) || Instant::now() >= until {
             return Err(Failure::Run(failed.to_string()));
         }
@@ -59,22 +62,31 @@ pub(crate) async fn listen(
     }
 }
 
+/// The failure of `--raw` without the right to it, with the line that gives the right.
+pub(crate) fn no_raw_sockets(error: &BindError) -> Failure {
+    Failure::usage(error.to_string(), "sudo setcap cap_net_raw+ep $(command -v tfrc)")
+}
+
 fn in_use(error: &BindError) -> bool {
     matches!(error, BindError::Address { source, .. } if source.kind() == ErrorKind::AddrInUse)
 }
 
 /// The addresses to listen on, the first that can be had: where the user says, else every address,
-/// of both IP versions where the system has both.
+/// of both IP versions where the system has both. A `raw` socket has one version: IPv4, if it can.
 ///
 /// # Errors
 /// [`Failure::Usage`] if the user's name has no address.
 pub(crate) async fn addresses(
     bind: Option<&ListenAt>,
     port: Option<u16>,
+    raw: bool,
 ) -> Result<Vec<SocketAddr>, Failure> {
     let usual = port.unwrap_or(DEFAULT_PORT);
     let Some(ListenAt { host, port: own }) = bind else {
-        let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+        let mut any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+        if raw {
+            any.reverse();
+        }
         return Ok(any.map(|address| SocketAddr::new(address, usual)).into());
     };
     let port = match (own, port) {

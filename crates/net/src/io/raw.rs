@@ -44,7 +44,7 @@ pub(super) struct Raw {
 /// Opens a raw socket for the packets of one DCCP port; port 0 has one chosen.
 pub(super) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Raw)> {
     let socket = socket2::Socket::new(Domain::for_address(address), Type::RAW, Some(Protocol::from(DCCP)));
-    let socket = socket.map_err(explained)?;
+    let socket = socket?;
     let (lock, port) = locked(address)?;
     socket.attach_filter(&filter(address, port))?;
     socket.bind(&without_port(address).into())?;
@@ -77,18 +77,6 @@ pub(super) fn quoted_destination(mut to: SocketAddr, quoted: &[u8]) -> SocketAdd
         to.set_port(u16::from_be_bytes([high, low]));
     }
     to
-}
-
-/// Tells how the right to raw sockets is given.
-fn explained(error: io::Error) -> io::Error {
-    if error.kind() != io::ErrorKind::PermissionDenied {
-        return error;
-    }
-    io::Error::new(
-        error.kind(),
-        "DCCP without UDP needs the right to raw sockets, CAP_NET_RAW: \
-         sudo setcap cap_net_raw+ep $(command -v tfrc)",
-    )
 }
 
 /// Takes a port for this process: the lock is an abstract Unix address, which exists as long as the

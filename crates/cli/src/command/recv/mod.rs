@@ -123,7 +123,7 @@ async fn wait_for_callers(
     reporter: &mut Reporter,
     interrupt: &mut Interrupt,
 ) -> Result<Endpoint, Failure> {
-    let at = listen::addresses(args.bind.as_ref(), args.port).await?;
+    let at = listen::addresses(args.bind.as_ref(), args.port, args.raw).await?;
     let warning = options.check_reach(args, &at)?;
     let privacy = Privacy::new(&args.private, Does::Listens(&args.allow_key), reporter)?;
     let endpoint = listen::listen(&at, &options.endpoint(args, &privacy), reporter, interrupt).await?;

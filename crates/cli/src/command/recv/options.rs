@@ -4,6 +4,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+use tfrc_net::options::Carrier;
 use tfrc_report::record::Outcome;
 use tfrc_session::{Common, DataFrom, Dccp, Listen, Options};
 use tfrc_units::Duration;
@@ -224,7 +225,11 @@ impl ServeOptions {
             silence: Some(args.silence),
             ..usual
         };
-        let dccp = Dccp { service: args.service, ..Dccp::default() };
+        let dccp = Dccp {
+            service: args.service,
+            carrier: if args.raw { Carrier::Raw } else { Carrier::Udp },
+            ..Dccp::default()
+        };
         Options { common, carrier: privacy.carrier(dccp) }
     }
 

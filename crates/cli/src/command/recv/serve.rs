@@ -432,6 +432,7 @@ impl Serving<'_> {
         let sent = closed.map_or(status.peer_sent_packets, |closed| closed.peer_sent_data_packets);
         let mut summary = Summary {
             variant: status.receiving.map(|variant| variant.to_string()),
+            transport: self.connection.transport().map(str::to_owned),
             duration_s: self.receiver.endpoint.now().saturating_since(self.began).as_secs_f64(),
             rtt_s: self.sampler.mean_rtt(),
             max_datagram_bytes: u64::try_from(status.max_datagram).ok(),

@@ -91,7 +91,7 @@ async fn addresses(args: &SendArgs) -> Result<Vec<SocketAddr>, Failure> {
     };
     match &args.to {
         Some(to) => resolve(to, versions).await,
-        None => listen::addresses(args.bind.as_ref(), args.port).await,
+        None => listen::addresses(args.bind.as_ref(), args.port, args.raw).await,
     }
 }
 

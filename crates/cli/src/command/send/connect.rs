@@ -180,8 +180,8 @@ fn start(args: &SendArgs, addresses: &[SocketAddr], cap: Option<f64>) -> Start {
     start.segment_bytes = Some(u64::from(args.length()));
     let mut set = |name: &str, value: String| start.parameters.insert(name.to_owned(), value);
     set("variant", args.variant.to_string());
-    if args.session.private.quic {
-        set("transport", "quic".to_owned());
+    if let Some(transport) = args.transport() {
+        set("transport", transport.to_owned());
     }
     if let Some(guarantee) = args.guarantee {
         set("guarantee", guarantee.to_string());

@@ -98,6 +98,7 @@ impl Course {
         let handed_over = status.late_dropped + status.stats.sent_data_packets;
         Summary {
             variant: Some(status.sending.unwrap_or(args.variant).to_string()),
+            transport: args.transport().map(str::to_owned),
             profile: Some(args.profile().name().to_owned()),
             sent_packets: Some(status.stats.sent_data_packets),
             sent_bytes: Some(bytes),

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Read, Seek, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tfrc_net::options::Promise;
+use tfrc_net::options::{Carrier, Promise};
 use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordings};
 use tfrc_units::{Duration, Rate};
 
@@ -132,6 +132,7 @@ fn dccp(args: &SendArgs) -> Dccp {
         dscp: args.dscp,
         circuit_breaker: args.circuit_breaker,
         optimistic_acks: args.optimistic_acks,
+        carrier: if args.raw { Carrier::Raw } else { Carrier::Udp },
         ..Dccp::default()
     }
 }
