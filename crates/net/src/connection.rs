@@ -8,9 +8,9 @@ use tfrc::config::{ConfigError, RateCap};
 use tfrc_dccp::{Closed, ConnectionId, Received};
 use tfrc_units::{Duration, Instant, Rate};
 
-use crate::options::Carrier;
 use crate::LatePolicy;
 use crate::endpoint::Shared;
+use crate::options::Carrier;
 use crate::scheduler::{Awaited, Slot, SlotStage, State, Waiters};
 use crate::status::Status;
 

@@ -298,7 +298,9 @@ impl Endpoint {
                 let mut state = self.shared.state();
                 if let Some(id) = state.incoming.pop_front() {
                     let remote = state.machine.remote(id);
-                    if let Some((to, limit)) = remote.and_then(|to| Some((to, route::longest(to, self.shared.carrier)?))) {
+                    if let Some((to, limit)) =
+                        remote.and_then(|to| Some((to, route::longest(to, self.shared.carrier)?)))
+                    {
                         let now = self.shared.clock.now();
                         state.machine.route(now, to, saturating(limit));
                     }

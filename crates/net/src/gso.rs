@@ -50,13 +50,7 @@ impl Trains {
     }
 
     /// Adds a datagram, and returns its bytes, which may be changed before they are sent.
-    pub(crate) fn add(
-        &mut self,
-        to: SocketAddr,
-        ecn: Ecn,
-        company: Company,
-        datagram: &[u8],
-    ) -> &mut [u8] {
+    pub(crate) fn add(&mut self, to: SocketAddr, ecn: Ecn, company: Company, datagram: &[u8]) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(datagram);
         let (end, length) = (self.bytes.len(), datagram.len());

@@ -3,3 +3,4 @@
 mod icmp;
 mod journal;
 mod loopback;
+mod raw;

@@ -159,7 +159,12 @@ pub(super) fn next_error(socket: &UdpSocket, below: usize) -> io::Result<Option<
     });
     // Messages about no known peer are skipped.
     let to = address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-    Ok(Some(Queued { to, quoted, length, said: error.map_or(Said::Other, |error| meaning(&error, to, below)) }))
+    Ok(Some(Queued {
+        to,
+        quoted,
+        length,
+        said: error.map_or(Said::Other, |error| meaning(&error, to, below)),
+    }))
 }
 
 /// RFC 792, RFC 1191, RFC 4443; a route or host that does not reach the peer now may reach it

@@ -235,3 +235,6 @@ impl Raw {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests;
