@@ -31,6 +31,8 @@ mod pipe;
 mod private;
 mod program;
 mod rate_out;
+#[cfg(target_os = "linux")]
+mod raw;
 mod recording;
 mod refusal;
 mod reverse;
