@@ -165,9 +165,9 @@ pub enum Carrier {
     /// UDP (RFC 6773): addresses are those of UDP. It passes address translators.
     #[default]
     Udp,
-    /// IP itself, as protocol 33 (RFC 4340): ports of addresses are those of DCCP. It needs Linux and
-    /// the right to raw sockets (CAP_NET_RAW). An endpoint has one port and one version of IP, and
-    /// one connection at a time to a peer's port.
+    /// IP itself, as protocol 33 (RFC 4340): ports of addresses are those of DCCP. It needs Linux
+    /// and the right to raw sockets (CAP_NET_RAW). An endpoint has one port and one version of IP,
+    /// and one connection at a time to a peer's port.
     Raw,
 }
 

@@ -16,7 +16,8 @@ pub struct Options {
 /// The protocol below a session.
 #[derive(Debug, Clone)]
 pub enum Carrier {
-    /// DCCP over UDP (RFC 6773), or over IP alone. Anybody on the path can read and change the data.
+    /// DCCP over UDP (RFC 6773) or over IP alone. Anybody on the path can read and change the
+    /// data.
     Dccp(Dccp),
     /// QUIC datagrams (RFC 9221): encrypted, between ends that prove their keys.
     #[cfg(feature = "quic")]

@@ -30,7 +30,7 @@ pub struct RecvArgs {
     /// QUIC and keys.
     #[command(flatten)]
     pub private: PrivateArgs,
-    /// Take DCCP without UDP, as IP protocol 33, over IPv4; over IPv6 with --bind ::, or an address.
+    /// Take DCCP without UDP, as IP protocol 33, over IPv4; over IPv6 with --bind :: or an address.
     /// Needs CAP_NET_RAW
     #[arg(long, conflicts_with = "quic")]
     pub raw: bool,

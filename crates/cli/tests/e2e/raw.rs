@@ -7,8 +7,8 @@ use tfrc_report::record::{Outcome, Summary};
 use crate::e2e::network::{Place, noise};
 use crate::e2e::program::{Program, run, tfrc};
 
-/// Starts a receiver at a free port of this host; where that is. `None` without raw sockets, and the
-/// refusal has the line that gives them.
+/// Starts a receiver at a free port of this host; where that is. `None` without raw sockets, and
+/// the refusal has the line that gives them.
 fn recv(host: &str, args: &[&str]) -> Option<(Program, String)> {
     let mut command = tfrc(["recv", "--raw", "--bind", host, "-p", "0"]);
     command.args(args);

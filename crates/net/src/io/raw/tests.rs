@@ -1,3 +1,5 @@
+//! Raw sockets on the loopback interface. Without the right to them the tests say so and pass.
+
 #![allow(clippy::disallowed_macros, reason = "a test that cannot run says so")]
 
 use tfrc_dccp::connection::PathError;
@@ -158,7 +160,7 @@ async fn the_system_refuses_what_is_too_long() {
     }
 }
 
-/// What a router says of a packet comes with its destination and beginning.
+/// A router's message about a packet comes with its destination and beginning.
 #[tokio::test]
 async fn a_message_of_the_network_names_the_packet() {
     let (Some(mut from), Some(to)) = (bound("127.0.67.5"), bound("127.0.67.6")) else { return };
