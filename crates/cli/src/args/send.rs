@@ -134,9 +134,13 @@ pub struct SendArgs {
     /// Write time series of the session, a line for each tenth of a second
     #[arg(help_heading = RECORDS, long, value_name = "FILE.csv")]
     pub series: Option<PathBuf>,
-    /// Write every datagram sent and received to a packet capture, for Wireshark
+    /// Write every packet sent and received to a packet capture, for Wireshark and tcpdump: DCCP
+    /// on IP, with checksums
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// Write --pcap as DCCP in UDP, as on the network (RFC 6773)
+    #[arg(hide = true, help_heading = RECORDS, long, requires = "pcap")]
+    pub pcap_udp: bool,
     /// Record every input of the protocol machine, to replay it; with the session's secrets, so
     /// only its owner may read it
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]

@@ -32,13 +32,13 @@ fn a_call_of_the_kernel_in_words_json_and_a_page() {
     assert!(asked["connections"][0]["directions"][1]["losses"].is_null(), "{asked}");
 }
 
-/// Our own capture: every datagram is found, and tshark reads the native form without any option.
+/// Our own capture as DCCP in UDP: every datagram is found, and tshark reads the native form.
 #[test]
 fn a_session_of_ours_and_its_native_form() {
     let place = Place::new();
     let (file, native) = (place.file("session.pcap"), place.file("native.pcap"));
     let path = place.one_link("rate = \"2Mbit/s\"\ndelay = \"50ms\"\nqueue = \"25p\"");
-    let (session, ..) = session_over(&path, &[], &["-n", "300kB", "--pcap", &file]);
+    let (session, ..) = session_over(&path, &[], &["-n", "300kB", "--pcap", &file, "--pcap-udp"]);
     let found: serde_json::Value = run(["capture", "--json", &file, "--native", &native]).json();
     let connection = &found["connections"][0];
     assert_eq!(
