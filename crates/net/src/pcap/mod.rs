@@ -18,7 +18,7 @@ use crate::io::Clock;
 
 mod file;
 
-pub use file::{LinkType, Writer};
+pub use file::{LinkType, Writer, cooked};
 
 const TTL: u8 = 64;
 /// DCCP (RFC 4340 §19.1).
