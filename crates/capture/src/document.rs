@@ -173,8 +173,25 @@ pub struct Direction {
     pub reports: Reports,
     /// Sent and allowed rates.
     pub rates: Rates,
+    /// Queueing delay, where the tap sees both times of packets.
+    pub queueing: Option<Queueing>,
     /// Options in this direction.
     pub options: Vec<OptionSeen>,
+}
+
+/// Queueing delay of one direction: delays less the least one so far, seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureQueueing")]
+pub struct Queueing {
+    /// `round trips`: both ways, from a data packet to its acknowledgement, at the sender;
+    /// `timestamps`: one way, from the sender's Timestamp to the arrival, at the receiver.
+    pub by: String,
+    /// Delays that were measured.
+    pub samples: u64,
+    /// Their median.
+    pub median_s: Option<f64>,
+    /// The most.
+    pub most_s: Option<f64>,
 }
 
 /// Losses of one direction.
@@ -283,6 +300,10 @@ pub struct Rates {
     pub stretches: u64,
     /// Stretches by the term that limited the rate.
     pub limits: BTreeMap<String, u64>,
+    /// Median of sent ÷ allowed by the profile `balanced`.
+    pub balanced_share_median: Option<f64>,
+    /// Stretches by the term that would have limited it with `balanced`.
+    pub balanced_limits: BTreeMap<String, u64>,
     /// The stretches in their order; of many, at equal distances.
     pub series: Vec<Stretch>,
 }
@@ -303,10 +324,16 @@ pub struct Stretch {
     pub equation_by_arrivals_bps: Option<f64>,
     /// Twice X_recv as reported, bit/s.
     pub twice_receive_rate_bps: Option<f64>,
+    /// X that the profile `balanced` would have allowed by the same reports, bit/s.
+    pub balanced_bps: f64,
     /// R that was used, seconds.
     pub r_s: f64,
+    /// Queueing delay at its end, seconds.
+    pub queueing_s: Option<f64>,
     /// The term that limited the rate.
     pub limit: String,
+    /// The term that would have limited it with `balanced`.
+    pub balanced_limit: String,
 }
 
 /// An option that was seen.

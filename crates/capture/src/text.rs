@@ -1,11 +1,14 @@
 //! A recording in words and tables, for a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 use tfrc_units::{Duration, Rate};
 
 use crate::describe::percent;
-use crate::document::{Carrier, ConnectionSeen, Direction, LossesSeen, Recording, ReportSeen, Stretch, Tap};
+use crate::document::{
+    Carrier, ConnectionSeen, Direction, LossesSeen, Queueing, Recording, ReportSeen, Stretch, Tap,
+};
 
 /// Rows of a table.
 const ROWS: usize = 14;
@@ -201,7 +204,6 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
     }
     let rates = &data.rates;
     if let (Some(median), Some(most)) = (rates.share_median, rates.share_most) {
-        let limits = rates.limits.iter().map(|(limit, n)| format!("{limit} {n}")).collect::<Vec<_>>();
         line(
             out,
             4,
@@ -210,16 +212,34 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
                 "median {median:.2}, most {most:.2}; more than allowed in {} of {} stretches; limit: {}",
                 rates.above,
                 rates.stretches,
-                limits.join(", ")
+                limits(&rates.limits)
             ),
         );
+        if let Some(median) = rates.balanced_share_median {
+            let limits = limits(&rates.balanced_limits);
+            line(out, 4, "balanced", format_args!("sent/allowed median {median:.2}; limit: {limits}"));
+        }
+        if let Some(queueing) = &data.queueing {
+            line(out, 4, "queueing", queueing_text(queueing));
+        }
         let _ = writeln!(
             out,
-            "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>9}  limit",
-            "time s", "sent", "allowed", "equation", "2 X_recv", "R"
+            "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  limit",
+            "time s", "sent", "allowed", "balanced", "equation", "2 X_recv", "R", "queueing"
         );
         thinned(stretches).for_each(|stretch| stretch_row(out, stretch));
     }
+}
+
+/// Stretches by the term that limited them.
+fn limits(limits: &BTreeMap<String, u64>) -> String {
+    limits.iter().map(|(limit, n)| format!("{limit} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+fn queueing_text(queueing: &Queueing) -> String {
+    let [median, most] = [queueing.median_s, queueing.most_s].map(|s| s.map_or("-".to_owned(), time));
+    let ways = if queueing.by == "timestamps" { "one way" } else { "both ways" };
+    format!("median {median}, most {most} above the least, {ways} by {}", queueing.by)
 }
 
 fn losses(out: &mut String, losses: &LossesSeen) {
@@ -267,16 +287,21 @@ fn report_row(out: &mut String, report: &ReportSeen) {
 }
 
 fn stretch_row(out: &mut String, stretch: &Stretch) {
+    let limit = match stretch.limit == stretch.balanced_limit {
+        true => stretch.limit.clone(),
+        false => format!("{}; balanced: {}", stretch.limit, stretch.balanced_limit),
+    };
     let _ = writeln!(
         out,
-        "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>9}  {}",
+        "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  {limit}",
         stretch.time_s,
         rate(Some(stretch.sent_bps)),
         rate(Some(stretch.allowed_bps)),
+        rate(Some(stretch.balanced_bps)),
         rate(stretch.equation_bps),
         rate(stretch.twice_receive_rate_bps),
         time(stretch.r_s),
-        stretch.limit,
+        stretch.queueing_s.map_or("-".to_owned(), time),
     );
 }
 

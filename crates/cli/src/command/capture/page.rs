@@ -29,6 +29,7 @@ fn panels(direction: &Direction) -> Vec<Panel> {
         of("allowed", "s1", |stretch| Some(stretch.allowed_bps / 1e3)),
         of("equation", "s2", |stretch| stretch.equation_bps.map(|rate| rate / 1e3)),
         of("2 X_recv", "s3", |stretch| stretch.twice_receive_rate_bps.map(|rate| rate / 1e3)),
+        of("balanced", "s4", |stretch| Some(stretch.balanced_bps / 1e3)),
     ];
     let told = |label, ink, value: fn(&ReportSeen) -> Option<f64>| {
         curve(label, ink, reports.iter().filter_map(|report| Some((report.time_s, value(report)?))))
@@ -40,10 +41,12 @@ fn panels(direction: &Direction) -> Vec<Panel> {
         told("Linux 6.1", "s3", |report| report.inverse_p_linux),
     ];
     let trips = vec![of("R", "s0", |stretch| Some(stretch.r_s * 1e3))];
+    let waits = vec![of("queueing", "s0", |stretch| stretch.queueing_s.map(|delay| delay * 1e3))];
     let mut panels = vec![
         panel("Rates", "kbit/s", rates),
         panel("Loss event rate", "1/p, packets", losses),
         panel("Round-trip time", "R, ms", trips),
+        panel("Queueing delay", "ms", waits),
     ];
     panels.retain(|panel| !panel.curves.is_empty());
     panels
