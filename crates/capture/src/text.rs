@@ -7,7 +7,7 @@ use tfrc_units::{Duration, Rate};
 
 use crate::describe::percent;
 use crate::document::{
-    Carrier, ConnectionSeen, Direction, LossesSeen, Queueing, Recording, ReportSeen, Stretch, Tap,
+    Carrier, ConnectionSeen, Direction, LossesSeen, Queueing, Recording, ReportSeen, RtpFlow, Stretch, Tap,
 };
 
 /// Rows of a table.
@@ -59,6 +59,10 @@ pub fn text(recording: &Recording) -> String {
     for seen in &recording.connections {
         out.push('\n');
         connection(&mut out, seen);
+    }
+    for flow in &recording.rtp {
+        out.push('\n');
+        rtp(&mut out, flow);
     }
     out
 }
@@ -238,7 +242,7 @@ fn limits(limits: &BTreeMap<String, u64>) -> String {
 
 fn queueing_text(queueing: &Queueing) -> String {
     let [median, most] = [queueing.median_s, queueing.most_s].map(|s| s.map_or("-".to_owned(), time));
-    let ways = if queueing.by == "timestamps" { "one way" } else { "both ways" };
+    let ways = if queueing.by == "round trips" { "both ways" } else { "one way" };
     format!("median {median}, most {most} above the least, {ways} by {}", queueing.by)
 }
 
@@ -268,6 +272,80 @@ fn thinned<T>(items: &[T]) -> impl Iterator<Item = &T> {
     let step = items.len().div_ceil(ROWS).max(1);
     let skip = items.len().saturating_sub(1) % step;
     items.iter().skip(skip).step_by(step)
+}
+
+fn rtp(out: &mut String, flow: &RtpFlow) {
+    let (packets, rate) = (counted(flow.packets, "packet"), rate(flow.rate_bps));
+    let _ = writeln!(
+        out,
+        "{} -> {}: RTP, {packets} from packet {} on, {} bytes in {}, {rate}",
+        flow.from,
+        flow.to,
+        flow.first_packet,
+        flow.bytes,
+        time(flow.duration_s)
+    );
+    for stream in &flow.streams {
+        let text = format!(
+            "SSRC {}, payload type {}, {}; before the tap {} missing, {} late or twice",
+            stream.ssrc,
+            stream.payload_type,
+            counted(stream.packets, "packet"),
+            stream.missing_before_tap,
+            stream.late
+        );
+        line(out, 2, "stream", text);
+    }
+    let unreadable = flow.unreadable_rtcp;
+    match (&flow.feedback, flow.lost) {
+        (Some(kind), Some(lost)) => {
+            let reports = counted(flow.reports, "report");
+            let share = percent(lost as f64 / flow.reported.max(1) as f64);
+            let answered = flow.answered_s.map_or("-".to_owned(), time);
+            line(
+                out,
+                2,
+                "feedback",
+                format_args!("{kind}, {reports}, {answered} after the packets in the median"),
+            );
+            line(
+                out,
+                2,
+                "losses",
+                format_args!("{lost} of {} packets after the tap, {share}", flow.reported),
+            );
+        }
+        _ if unreadable > 0 => line(
+            out,
+            2,
+            "feedback",
+            format_args!(
+                "{unreadable} RTCP datagrams are encrypted (SRTCP) or damaged: headers, rates and gaps alone"
+            ),
+        ),
+        _ => line(out, 2, "feedback", "none that has an arrival for each packet: rates and gaps alone"),
+    }
+    if let Some(queueing) = &flow.queueing {
+        line(out, 2, "queueing", queueing_text(queueing));
+    }
+    let _ = writeln!(
+        out,
+        "  {:>9} {:>14} {:>14} {:>8} {:>8} {:>9} {:>9}",
+        "time s", "sent", "received", "missing", "lost", "queueing", "answered"
+    );
+    for row in thinned(&flow.series) {
+        let _ = writeln!(
+            out,
+            "  {:>9.2} {:>14} {:>14} {:>8} {:>8} {:>9} {:>9}",
+            row.time_s,
+            self::rate(Some(row.sent_bps)),
+            self::rate(row.received_bps),
+            row.missing_before_tap,
+            row.lost.map_or("-".to_owned(), |lost| lost.to_string()),
+            row.queueing_s.map_or("-".to_owned(), time),
+            row.answered_s.map_or("-".to_owned(), time),
+        );
+    }
 }
 
 fn report_row(out: &mut String, report: &ReportSeen) {

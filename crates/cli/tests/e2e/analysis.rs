@@ -21,7 +21,7 @@ fn a_call_of_the_kernel_in_words_json_and_a_page() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let page = std::fs::read_to_string(page).expect("written");
-    assert_eq!(page.matches("<svg").count(), 7, "three figures for each direction, and the queueing delay");
+    assert_eq!(page.matches("<svg").count(), 8, "four figures for each direction");
 
     let json: serde_json::Value = run(["capture", "--json", &kernel()]).json();
     assert!(json["schema_version"].is_number(), "{json}");
