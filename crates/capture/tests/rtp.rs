@@ -34,7 +34,7 @@ fn rtp(seq: u16, wide: u16, size: usize) -> Vec<u8> {
 
 /// A packet each 10 ms, of which every 20th is lost after 40 ms on its way, and a report each 60 ms,
 /// 40 ms on its way back. From 3 s on a queue adds 30 ms.
-fn call(encode: impl Fn(&[(u16, Option<u64>)], u64) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
+pub(crate) fn call(encode: impl Fn(&[(u16, Option<u64>)], u64) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
     const MS: u64 = 1_000_000;
     let came = |n: u64| {
         let queue = if n >= 300 { 30 } else { 0 };
@@ -57,7 +57,7 @@ fn recording(frames: Vec<(u64, Vec<u8>)>) -> Recording {
 }
 
 /// Transport-wide feedback as the browser of `inputs` writes it: arrivals in 250 µs.
-fn twcc(packets: &[(u16, Option<u64>)], _made: u64) -> Vec<u8> {
+pub(crate) fn twcc(packets: &[(u16, Option<u64>)], _made: u64) -> Vec<u8> {
     let ticks = |at: u64| at / 250_000;
     let base = packets.iter().find_map(|(_, at)| *at).map_or(0, ticks) / 256;
     let mut bytes = vec![0x8F, 205, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2];
@@ -79,7 +79,7 @@ fn twcc(packets: &[(u16, Option<u64>)], _made: u64) -> Vec<u8> {
     bytes
 }
 
-fn rfc8888(packets: &[(u16, Option<u64>)], made: u64) -> Vec<u8> {
+pub(crate) fn rfc8888(packets: &[(u16, Option<u64>)], made: u64) -> Vec<u8> {
     use tfrc_feedback::rfc8888::{Metric, Offset, encode};
     let metrics: Vec<Metric> = packets
         .iter()
