@@ -19,7 +19,7 @@ use crate::table::{Rows, Table};
 pub(crate) struct NativeCapture {
     /// The document that `tfrc capture --json` prints, a line of JSON.
     text: String,
-    /// The same in words, as `tfrc capture` prints it.
+    /// The document in words, as `tfrc capture` prints it.
     words: String,
     /// Rates of each stretch from report to report, at least a round-trip time.
     rounds: Table,

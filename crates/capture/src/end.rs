@@ -121,8 +121,8 @@ impl End {
     }
 }
 
-/// Delays from one end to the tap by the Timestamps of that end (RFC 4340 §13.1), less the least one.
-/// A clock that runs faster or slower than the tap's shows as a delay that grows.
+/// Delays from one end to the tap by the Timestamps of that end (RFC 4340 §13.1), less the least
+/// one. A clock that runs faster or slower than the tap's shows as a delay that grows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OneWay {
     first: Option<(Instant, u32)>,

@@ -1,5 +1,5 @@
-//! The rate that RFC 5348 allowed a sender, by the reports that went to it, next to what it sent, and
-//! the rate that the profile `balanced` would have allowed.
+//! The rate that RFC 5348 allowed a sender, by the reports that went to it, next to what it sent,
+//! and the rate that the profile `balanced` would have allowed.
 
 use std::collections::{BTreeMap, VecDeque};
 

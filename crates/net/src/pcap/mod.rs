@@ -171,8 +171,8 @@ fn in_udp(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8
     bytes
 }
 
-/// The IP header between two addresses, without protocol, lengths and checksum. On a socket for both
-/// versions IPv4 addresses are mapped ones.
+/// The IP header between two addresses, without protocol, lengths and checksum. On a socket for
+/// both versions IPv4 addresses are mapped ones.
 fn ip(from: SocketAddr, to: SocketAddr, class: u8) -> IpHeaders {
     match (from.ip().to_canonical(), to.ip().to_canonical()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
