@@ -32,8 +32,8 @@ fn rtp(seq: u16, wide: u16, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// A packet each 10 ms, of which every 20th is lost, 40 ms on its way, and a report each 60 ms, 40 ms
-/// on its way back. From 3 s on a queue adds 30 ms.
+/// A packet each 10 ms, of which every 20th is lost, 40 ms on its way, and a report each 60 ms,
+/// 40 ms on its way back. From 3 s on a queue adds 30 ms.
 pub(crate) fn call(encode: impl Fn(&[(u16, Option<u64>)], u64) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
     const MS: u64 = 1_000_000;
     let came = |n: u64| {
