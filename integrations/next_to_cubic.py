@@ -3,7 +3,7 @@
 
     python3 integrations/next_to_cubic.py noq --tfrc tfrc
 
-Builds the example of the crate, and runs it for 60 s next to iperf3, three times, over 2
+Builds `integrations/frames`, and runs it for 60 s next to iperf3, three times, over 2
 Mbit/s, a round trip of 40 ms and a queue of 25 packets. Prints what each received from 10 s on, and
 the media's share of both. Needs iperf3.
 """
@@ -18,16 +18,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE.parent / "scenarios/bottleneck.toml"
-# Examples of one workspace need names of their own.
-PACKAGES = {"noq": "noq-frames", "quinn": "tfrc-quinn"}
-EXAMPLES = {"noq": "frames", "quinn": "quinn_frames"}
+PROGRAMS = {"noq": "noq_frames", "quinn": "quinn_frames"}
 # Seconds of each run, and those at its beginning that do not count.
 SECONDS, BEGINNING = 60, 10
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("transport", choices=EXAMPLES)
+    parser.add_argument("transport", choices=PROGRAMS)
     parser.add_argument("--tfrc", default="tfrc", help="the program")
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
@@ -43,9 +41,9 @@ def main():
 
 
 def built(transport):
-    """The example of the crate."""
+    """The program for the transport."""
     command = ["cargo", "build", "--locked", "--manifest-path", HERE / "Cargo.toml", "--package",
-               PACKAGES[transport], "--example", EXAMPLES[transport], "--message-format", "json"]
+               "tfrc-frames", "--bin", PROGRAMS[transport], "--message-format", "json"]
     folder = os.environ | {"CARGO_TARGET_DIR": str(HERE.parent / "target/integrations")}
     text = subprocess.run(command, env=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
     made = [json.loads(line).get("executable") for line in text.splitlines()]

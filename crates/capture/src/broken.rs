@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::connection::{Side, name};
 use crate::document::Broken;
+use crate::end::{Side, name};
 
 /// A kind of breach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

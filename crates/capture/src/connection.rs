@@ -14,12 +14,9 @@ use crate::arrivals::Came;
 use crate::broken::{Breach, Breaches};
 use crate::describe;
 use crate::document::{Carrier, ConnectionSeen, Said, Tap};
-use crate::end::{End, OneWay};
+use crate::end::{End, OneWay, Side, name};
 use crate::half::{Half, Told};
 use crate::rtt::{Handshake, Place, round_trips};
-
-/// Which end: of an array of two, the client first.
-pub(crate) type Side = usize;
 
 /// A DCCP packet that passes the tap.
 #[derive(Debug, Clone, Copy)]
@@ -448,11 +445,6 @@ impl Report {
     const fn is_report(&self) -> bool {
         self.rate.is_some() || self.lengths.is_some() || self.received.is_some()
     }
-}
-
-/// The word for an end.
-pub(crate) const fn name(side: Side) -> &'static str {
-    if side == 0 { "client" } else { "server" }
 }
 
 /// The tap at an end.

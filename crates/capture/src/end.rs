@@ -15,6 +15,14 @@ const STEP: u64 = 1 << 20;
 const SENT: usize = 4096;
 const TIMESTAMPS: usize = 64;
 
+/// Which end: of an array of two, the client first.
+pub(crate) type Side = usize;
+
+/// The word for an end.
+pub(crate) const fn name(side: Side) -> &'static str {
+    if side == 0 { "client" } else { "server" }
+}
+
 /// The packets that one end sent.
 #[derive(Debug, Clone)]
 pub(crate) struct End {

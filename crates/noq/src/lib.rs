@@ -179,6 +179,9 @@ impl Controller for Tfrc {
         // noq gives controllers no timer: the nofeedback timer is served here.
         self.advisor.handle_timeout(at);
         self.advisor.on_sent(at, id, bytes.into());
+        if let Some(readings) = &self.readings {
+            readings.sent();
+        }
         self.publish();
     }
 

@@ -39,8 +39,10 @@ pub struct Reading {
     pub rtt: Option<Duration>,
     /// p, the loss event rate; zero before the first loss event.
     pub loss_event_rate: Probability,
-    /// Loss events found so far.
+    /// Loss events found so far, marks among them.
     pub loss_events: u64,
+    /// Packets sent since the first of them.
+    pub packets_after_loss: u64,
     /// X_recv of the latest report.
     pub receive_rate: Option<Rate>,
     /// Reports of the peer.
@@ -84,6 +86,11 @@ impl Readings {
         last.reading.acknowledged += u64::from(last.since.is_some_and(|since| sent >= since));
     }
 
+    pub(crate) fn sent(&self) {
+        let reading = &mut self.last().reading;
+        reading.packets_after_loss += u64::from(reading.loss_events > 0);
+    }
+
     pub(crate) fn reported(&self) {
         self.last().reading.reports += 1;
     }
@@ -96,7 +103,7 @@ impl Readings {
             }
             last.changes.push_back(change);
         }
-        let Reading { reports, acknowledged, .. } = last.reading;
+        let Reading { reports, acknowledged, packets_after_loss, .. } = last.reading;
         let sender = advisor.sender();
         last.reading = Reading {
             allowed_rate: advisor.allowed_rate(),
@@ -105,6 +112,7 @@ impl Readings {
             rtt: advisor.rtt(),
             loss_event_rate: advisor.loss_event_rate(),
             loss_events: advisor.loss_events(),
+            packets_after_loss,
             receive_rate: sender.latest_feedback().map(|feedback| feedback.receive_rate),
             reports,
             acknowledged,

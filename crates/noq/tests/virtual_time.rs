@@ -2,16 +2,18 @@
 
 #![expect(clippy::disallowed_macros, reason = "a test prints its table")]
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tfrc::Settings;
 use tfrc::config::RateCap;
 use tfrc::study::Profile;
 use tfrc_noq::TfrcConfig;
-use tfrc_testpath::noq::peer::{PAYLOAD, Peer, Traffic};
-use tfrc_testpath::noq::shares::{self, greedy};
-use tfrc_testpath::noq::{disorder, moves, stack, world};
-use tfrc_testpath::{Fate, Random, Rule, Side, Wire, lossy};
+use tfrc_testkit::path::noq::{Noq, disorder, estimate};
+use tfrc_testkit::path::quic::shares::{self, greedy};
+use tfrc_testkit::path::quic::{PAYLOAD, Peer, Quic, Traffic, moves, world};
+use tfrc_testkit::path::{Rule, lossy};
+use tfrc_testkit::{Fate, Random, Side, Wire};
 use tfrc_units::{Duration, Rate};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -20,8 +22,8 @@ const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 /// Share of TFRC's fixed point and gaps between arrivals, a row for each path; the README has them.
 #[test]
 fn the_fixed_point_is_met() {
-    let (table, shares) = shares::table();
-    let picture = greedy(0.01, MS(50), lossy(0.01, 1)).picture();
+    let (table, shares) = shares::table::<Noq>();
+    let picture = greedy::<Noq>(0.01, MS(50), lossy(0.01, 1)).picture();
     println!("{table}\n{picture}");
     assert!(shares.iter().all(|share| (0.9..=1.1).contains(share)), "{table}");
     let readme = include_str!("../README.md");
@@ -41,7 +43,7 @@ fn marks_count_as_losses() {
                 if side == Side::Client && random.happens(0.01) { Fate::Mark } else { Fate::Deliver }
             },
         );
-    let share = greedy(0.01, MS(50), rule).share;
+    let share = greedy::<Noq>(0.01, MS(50), rule).share;
     assert!((0.9..=1.1).contains(&share), "{share}");
 }
 
@@ -53,30 +55,30 @@ fn capped(mbit: f64) -> TfrcConfig {
 /// A new port of the client, as a translator gives it.
 #[test]
 fn a_new_port_goes_on() {
-    moves::a_new_port_goes_on(&capped(2.0));
+    moves::a_new_port_goes_on::<Noq>(Arc::new(capped(2.0)));
 }
 
 /// A new host of the client.
 #[test]
 fn a_new_host_begins_anew() {
-    moves::a_new_host_begins_anew(&capped(2.0));
+    moves::a_new_host_begins_anew::<Noq>(Arc::new(capped(2.0)));
 }
 
 /// Packets that are never acknowledged, of the handshake, probes of the MTU, both directions at
 /// once: no loss event while the path loses nothing.
 #[test]
 fn a_path_without_losses_has_no_loss_event() {
-    let mut world = world(Wire::new(MS(25)), lossy(0.0, 1), &capped(4.0), true);
+    let mut world = world::<Noq>(Wire::new(MS(25)), lossy(0.0, 1), Arc::new(capped(4.0)), true);
     (world.client.traffic, world.server.traffic) = (Traffic::Greedy, Traffic::Greedy);
     world.run(SECONDS(60));
     for peer in [&mut world.client, &mut world.server] {
-        let tfrc = peer.tfrc();
+        let tfrc = peer.quic.tfrc();
         assert_eq!((tfrc.advisor().loss_events(), tfrc.advisor().forgotten()), (0, 0));
         assert!(tfrc.advisor().loss_event_rate().is_zero());
         let rtt = tfrc.advisor().rtt().expect("acknowledged");
         assert!((MS(48)..=MS(56)).contains(&rtt), "{rtt}");
         // The cap, as the estimate that applications see, and as the rate that arrives.
-        assert_eq!(stack::estimate(peer.connection()), Some(4_000_000));
+        assert_eq!(estimate(peer.quic.connection().expect("a connection")), Some(4_000_000));
         let rate = peer.arrivals.len() as f64 * (PAYLOAD + 38) as f64 * 8.0 / 60.0;
         assert!((3.7e6..=4.05e6).contains(&rate), "{rate}");
     }
@@ -85,14 +87,14 @@ fn a_path_without_losses_has_no_loss_event() {
 /// A path of 4 ms, which the transport takes for one of 100 ms before its first acknowledgement.
 #[test]
 fn the_first_round_trip_time_is_that_of_the_path() {
-    let mut world = world(Wire::new(MS(2)), lossy(0.0, 1), &capped(1.0), false);
+    let mut world = world::<Noq>(Wire::new(MS(2)), lossy(0.0, 1), Arc::new(capped(1.0)), false);
     world.client.traffic = Traffic::Greedy;
     world.run(MS(300));
-    let rtt = world.client.tfrc().advisor().rtt().expect("acknowledged");
+    let rtt = world.client.quic.tfrc().advisor().rtt().expect("acknowledged");
     assert!(rtt <= MS(6), "{rtt}");
 }
 
-fn arrivals_in(peer: &Peer, from: Instant, to: Instant) -> usize {
+fn arrivals_in(peer: &Peer<Noq>, from: Instant, to: Instant) -> usize {
     peer.arrivals.iter().filter(|at| (from..to).contains(*at)).count()
 }
 
@@ -101,14 +103,15 @@ fn arrivals_in(peer: &Peer, from: Instant, to: Instant) -> usize {
 #[test]
 fn an_application_that_sends_little_keeps_its_room() {
     let wire = Wire::bottleneck(MS(25), Rate::from_bits_per_sec(3e6), 30);
-    let mut world = world(wire, lossy(0.0, 1), &TfrcConfig::default(), false);
+    let mut world = world::<Noq>(wire, lossy(0.0, 1), Noq::tfrc_of(Profile::Balanced), false);
     let start = world.now();
     world.client.traffic = Traffic::PerSecond(52.0);
     world.run(SECONDS(5));
     let mut estimates = Vec::new();
     for _ in 0..250 {
         world.run(MS(100));
-        estimates.push(stack::estimate(world.client.connection()).expect("a path") as f64);
+        estimates
+            .push(estimate(world.client.quic.connection().expect("a connection")).expect("a path") as f64);
     }
     let at = |seconds: f64| start + std::time::Duration::from_secs_f64(seconds);
     let window =
@@ -138,9 +141,7 @@ fn late_packets_are_not_lost() {
 /// Losses among the late packets stay losses: TFRC has at most the rate that they allow alone.
 #[test]
 fn losses_among_late_packets_stay() {
-    let tfrc = |share, late| {
-        disorder::rate(std::sync::Arc::new(TfrcConfig::of(Profile::Rfc5348)), share, late, 0.01)
-    };
+    let tfrc = |share, late| disorder::rate(Noq::tfrc_of(Profile::Rfc5348), share, late, 0.01);
     let alone = tfrc(0.0, 0);
     for late in [10, 40] {
         let mixed = tfrc(0.05, late);

@@ -228,6 +228,7 @@ impl Connection {
             status.rtt = reading.rtt;
             status.reported_loss_event_rate = reading.loss_event_rate;
             status.reported_loss_events = reading.loss_events;
+            status.after_slow_start = (reading.loss_events.saturating_sub(1), reading.packets_after_loss);
             status.reported_receive_rate = reading.receive_rate.map(|rate| rate * part);
         } else {
             status.receiving = Some(Variant::Tfrc);

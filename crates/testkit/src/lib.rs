@@ -1,6 +1,10 @@
 //! One network for tests, in virtual time.
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    feature = "path",
+    allow(clippy::disallowed_methods, reason = "a transport's clock is that of `std`")
+)]
 #![expect(clippy::missing_panics_doc, reason = "a helper of a test fails the test")]
 
 mod clock;
@@ -13,6 +17,8 @@ pub mod operations;
 mod packets;
 #[cfg(feature = "dccp")]
 mod pair;
+#[cfg(feature = "path")]
+pub mod path;
 mod random;
 #[cfg(feature = "feedback")]
 mod remote;

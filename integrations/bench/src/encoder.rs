@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tfrc_testpath::Random;
+use tfrc_testkit::Random;
 
 /// t0, the mean time between frames: 30 frames a second.
 const INTERVAL: f64 = 0.033;

@@ -1,6 +1,6 @@
 //! The figures of a run (RFC 8868 §3): rates, waits, losses, shares, times to converge.
 
-use tfrc_testpath::shared::{Arrival, Record};
+use tfrc_testkit::path::shared::{Arrival, Record};
 
 use crate::cases::Case;
 use crate::run::Run;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tfrc_report::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale, file};
-use tfrc_testpath::shared::Record;
+use tfrc_testkit::path::shared::Record;
 
 use crate::browser;
 use crate::cases::Case;

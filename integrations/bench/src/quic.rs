@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use noq_proto::PathId;
-use tfrc_testpath::noq::peer::{Peer, Traffic, pair};
-use tfrc_testpath::noq::stack::Factory;
-use tfrc_testpath::{Datagram, End};
+use tfrc_testkit::path::noq::{Factory, Noq};
+use tfrc_testkit::path::quic::{Peer, Traffic, pair};
+use tfrc_testkit::path::{Datagram, End};
 
 use crate::source::{FIRST, Source};
 
@@ -14,13 +14,13 @@ const BUFFER: usize = 3600;
 
 /// The end that sends.
 pub(crate) struct Sender {
-    peer: Peer,
+    peer: Peer<Noq>,
     source: Source,
 }
 
 impl Sender {
     /// Both ends of a connection with this congestion controller.
-    pub(crate) fn connect(begin: Instant, controller: Factory, source: Source) -> (Self, Peer) {
+    pub(crate) fn connect(begin: Instant, controller: Factory, source: Source) -> (Self, Peer<Noq>) {
         let (mut peer, server) = pair(begin, controller, BUFFER, false);
         peer.traffic = Traffic::Backlog;
         (Self { peer, source }, server)
@@ -29,7 +29,7 @@ impl Sender {
     /// The rate that an application can know, bit/s: the controller's estimate, or else the window
     /// in a round-trip time.
     fn target(&mut self) -> f64 {
-        let Some(connection) = self.peer.established() else { return FIRST };
+        let Some(connection) = self.peer.quic.connection() else { return FIRST };
         if connection.is_handshaking() {
             return FIRST;
         }

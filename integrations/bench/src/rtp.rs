@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rtc_interceptor::{BandwidthEstimator, PacketReport};
 use rtcp::transport_feedbacks::cc_feedback_report::Ecn as Mark;
-use tfrc_testpath::{Datagram, End};
+use tfrc_testkit::path::{Datagram, End};
 use tfrc_units::Ecn;
 
 use crate::source::{FRAMING, MEDIA, Source};

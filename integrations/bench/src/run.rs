@@ -10,8 +10,8 @@ use tfrc::config::{PacketSize, QueueDelay, TfrcSp};
 use tfrc::study::Profile;
 use tfrc_rtc::{Limits, Tfrc};
 use tfrc_sim::tcp;
-use tfrc_testpath::noq::stack::Factory;
-use tfrc_testpath::shared::{Bottleneck, Flow, Jitter, Pair, Record, Shared};
+use tfrc_testkit::path::noq::Factory;
+use tfrc_testkit::path::shared::{Bottleneck, Flow, Jitter, Pair, Record, Shared};
 use tfrc_units::{Duration, Rate};
 
 use crate::cases::{Case, JITTER_MS};

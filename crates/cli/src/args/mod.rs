@@ -15,6 +15,7 @@ mod replay;
 mod scenario;
 mod schema;
 mod send;
+mod session;
 mod sim;
 #[cfg(target_os = "linux")]
 mod stream;
@@ -40,6 +41,7 @@ pub use replay::ReplayArgs;
 pub use scenario::{ScenarioArgs, ScenarioCommand, TraceArgs};
 pub use schema::SchemaArgs;
 pub use send::SendArgs;
+pub use session::SessionArgs;
 pub use sim::SimArgs;
 #[cfg(target_os = "linux")]
 pub use stream::{Input, MediaArgs, Size};
@@ -181,7 +183,7 @@ mod tests {
         let args: SendArgs = read("host").expect("right");
         assert_eq!(args.to, Some(values::target("host:6511").expect("right")));
         assert_eq!((args.variant, args.revision()), (tfrc_net::Variant::Tfrc, tfrc_net::Revision::Rfc5348));
-        assert_eq!((args.length(), args.file, args.cap, args.time), (1316, None, None, None));
+        assert_eq!((args.length(), args.file, args.session.cap, args.time), (1316, None, None, None));
         for (line, profile) in [
             ("host", Profile::Balanced),
             ("host --revision rfc3448", Profile::Rfc5348),
@@ -209,13 +211,13 @@ mod tests {
         let Target { host, port } = args.to.expect("named");
         assert_eq!((host.as_str(), port), ("::1", 7000));
         assert_eq!(args.file, Some(FileOrStream::Standard));
-        assert_eq!(args.cap, Some(Rate::from_bits_per_sec(10e6)));
+        assert_eq!(args.session.cap, Some(Rate::from_bits_per_sec(10e6)));
         assert_eq!((args.length, args.pps, args.bytes), (Some(1000), Some(50.0), Some(2_000_000)));
         assert_eq!(
             (args.time, args.deadline),
             (Some(Duration::from_secs(5)), Some(Duration::from_millis(100)))
         );
-        assert_eq!(args.output.format(), Format::Json);
+        assert_eq!(args.session.output.format(), Format::Json);
         for bad in [
             "",
             "host -b 0",

@@ -8,13 +8,12 @@ use tfrc_net::{Friend, Profile, Revision, Variant};
 use tfrc_units::Dscp;
 use tfrc_units::{Duration, Rate};
 
-use super::output::{LiveArgs, StreamArgs};
-use super::private::PrivateArgs;
+use super::session::{RATE, RECORDS, SessionArgs, in_order};
 use super::values::{self, AllowedPeers, FileOrStream, ListenAt, RatePlace, Target};
 
 /// Arguments of `tfrc send`: connects by DCCP over UDP (RFC 6773) and sends at the allowed rate.
-#[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[derive(Debug, Default, Args)]
+#[command(after_help = EXAMPLES, mut_args(in_order(ORDER)))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct SendArgs {
     /// The receiver; without a port 6511
@@ -38,12 +37,6 @@ pub struct SendArgs {
     /// Let receivers with this key in only; may be given several times
     #[arg(hide = true, help_heading = REVERSE, long, value_name = "KEY", requires_all = ["reverse", "quic"], conflicts_with = "to", value_parser = values::fingerprint)]
     pub allow_key: Vec<String>,
-    /// QUIC and keys.
-    #[command(flatten)]
-    pub private: PrivateArgs,
-    /// Wait this long for a receiver that is not there yet, or busy
-    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
-    pub wait: Option<Duration>,
     /// Use IPv4 addresses of HOST only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub ipv4: bool,
@@ -65,9 +58,6 @@ pub struct SendArgs {
     /// Send what comes to a local UDP port, as from ffmpeg or OBS
     #[arg(help_heading = DATA, long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["file", "pps"], value_parser = values::local_service)]
     pub udp_in: Option<ListenAt>,
-    /// Never send faster; without it 50 Mbit/s, and no cap to this host
-    #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
-    pub cap: Option<Rate>,
     /// Data in each packet; without it 1316B, or what the path carries
     #[arg(help_heading = DATA, short = 'l', long = "length", value_name = "SIZE", value_parser = values::packet_size)]
     pub length: Option<u16>,
@@ -83,12 +73,6 @@ pub struct SendArgs {
     /// tfrc, or tfrc-sp for small packets (RFC 4828)
     #[arg(help_heading = RATE, long, value_name = "NAME", default_value = "tfrc", hide_default_value = true, hide_possible_values = true, value_parser = values::one_of(values::VARIANTS))]
     pub variant: Variant,
-    /// Keep the queueing delay below this; without it the queue fills
-    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
-    pub max_queue_delay: Option<Duration>,
-    /// Keep the rate through silences of this time: 100ms for radio links
-    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
-    pub no_feedback_floor: Option<Duration>,
     /// Never go below this rate, promised by the network; see --dscp
     #[arg(help_heading = RATE, long, value_name = "RATE", value_parser = values::positive_rate)]
     pub guarantee: Option<Rate>,
@@ -110,10 +94,6 @@ pub struct SendArgs {
     /// RFC whose rules the sender follows: rfc5348, the default, or rfc3448
     #[arg(hide = true, help_heading = RATE, long, value_name = "NAME", value_parser = values::revision)]
     pub revision: Option<Revision>,
-    /// balanced, the default, or rfc5348. balanced takes half of a line next to a CUBIC; next to a
-    /// Reno with SACK and no CUBIC over twice its rate at 2 of 12 points, at worst 4.6 times
-    #[arg(help_heading = RATE, long, value_name = "NAME", hide_possible_values = true, value_parser = values::one_of(values::PROFILES))]
-    pub profile: Option<Profile>,
     /// TCP to be friendly to: reno or cubic; without it that of the profile, cubic of balanced
     #[arg(hide = true, help_heading = RATE, long, value_name = "TCP", value_parser = values::one_of(values::FRIENDS))]
     pub friend: Option<Friend>,
@@ -128,12 +108,6 @@ pub struct SendArgs {
     /// pipe's descriptor, a FIFO or a FILE, which is emptied. A slow reader misses lines
     #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
     pub rate_out: Option<RatePlace>,
-    /// Write a page with charts of the run
-    #[arg(help_heading = RECORDS, long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Write time series of the session, a line for each tenth of a second
-    #[arg(help_heading = RECORDS, long, value_name = "FILE.csv")]
-    pub series: Option<PathBuf>,
     /// Write every packet sent and received to a packet capture, for Wireshark and tcpdump: DCCP
     /// on IP, with checksums
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
@@ -145,15 +119,9 @@ pub struct SendArgs {
     /// only its owner may read it
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Replace files that exist of --report, --series, --pcap and --journal
-    #[arg(help_heading = RECORDS, long)]
-    pub overwrite: bool,
-    /// Live view.
-    #[command(flatten, next_help_heading = RECORDS)]
-    pub live: LiveArgs,
-    /// Output format.
-    #[command(flatten, next_help_heading = RECORDS)]
-    pub output: StreamArgs,
+    /// The rest of the session.
+    #[command(flatten)]
+    pub session: SessionArgs,
     /// Print help with every option, such as those for guarantees and captures
     #[arg(long, exclusive = true)]
     pub help_all: bool,
@@ -177,14 +145,18 @@ impl SendArgs {
     #[must_use]
     pub fn profile(&self) -> Profile {
         let usual = if self.revision.is_some() { Profile::Rfc5348 } else { Profile::Balanced };
-        self.profile.unwrap_or(usual)
+        self.session.profile.unwrap_or(usual)
     }
 }
 
 const DATA: &str = "Data";
 const REVERSE: &str = "The receiver connects";
-const RATE: &str = "Rate control";
-const RECORDS: &str = "Records";
+
+/// The order of the help where options of every session stand between those of `send`.
+const ORDER: &str = "reverse quic peer_key key wait ipv4 ipv6 service \
+                     cap variant max_queue_delay no_feedback_floor guarantee guarantee_start \
+                     guarantee_threshold dscp circuit_breaker optimistic_acks revision profile friend \
+                     report series pcap journal overwrite tui json json_stream help_all";
 
 const EXAMPLES: &str = "Examples:
   tfrc send there.example -f in.ts --wait 1min           a file, to a receiver that may come later

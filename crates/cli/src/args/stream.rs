@@ -2,18 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, FromArgMatches};
-use tfrc_net::Profile;
+use clap::{Arg, Args};
 use tfrc_units::{Duration, Rate};
 
 use super::SendArgs;
-use super::output::{LiveArgs, StreamArgs};
-use super::private::PrivateArgs;
-use super::values::{self, Target};
+use super::session::{RATE, RECORDS, SessionArgs, in_order};
+use super::values::{self, FileOrStream, RatePlace, Target};
 
 /// Arguments of `tfrc stream`: video and audio, encoded by GStreamer at the allowed rate.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(worded), mut_args(in_order(ORDER)))]
 pub struct MediaArgs {
     /// The source: a camera (/dev/video0), a file, an address that GStreamer reads
     /// (udp://0.0.0.0:5000), or `test` for a test picture with sound
@@ -22,12 +20,6 @@ pub struct MediaArgs {
     /// The receiver; without a port 6511
     #[arg(value_name = "HOST[:PORT]", value_parser = values::target)]
     pub to: Target,
-    /// Wait this long for a receiver that is not there yet, or busy
-    #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
-    pub wait: Option<Duration>,
-    /// QUIC and keys.
-    #[command(flatten)]
-    pub private: PrivateArgs,
     /// Stop after this time
     #[arg(short = 't', long, value_name = "TIME", value_parser = values::positive_time)]
     pub time: Option<Duration>,
@@ -46,45 +38,38 @@ pub struct MediaArgs {
     /// Send the picture alone
     #[arg(help_heading = MEDIA, long)]
     pub no_sound: bool,
-    /// Never send faster than this; without it 50 Mbit/s to another host and no cap to this one
-    #[arg(help_heading = RATE, short = 'b', long = "cap", value_name = "RATE", value_parser = values::positive_rate)]
-    pub cap: Option<Rate>,
-    /// balanced (the default), or rfc5348 for the RFC alone: see tfrc send --help
-    #[arg(help_heading = RATE, long, value_name = "NAME", value_parser = values::one_of(values::PROFILES))]
-    pub profile: Option<Profile>,
-    /// Keep the queueing delay below this, as `tfrc send` does
-    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
-    pub max_queue_delay: Option<Duration>,
-    /// Keep the rate through silences of this time, as `tfrc send` does
-    #[arg(help_heading = RATE, long, value_name = "TIME", value_parser = values::positive_time)]
-    pub no_feedback_floor: Option<Duration>,
     /// Drop data that has waited longer than this instead of sending it late
     #[arg(help_heading = RATE, long, value_name = "TIME", default_value = "500ms", value_parser = values::positive_time)]
     pub deadline: Duration,
     /// Write the bitrates of the encoder: a line for each change, with the time of the picture
     #[arg(help_heading = RECORDS, long, value_name = "FILE")]
     pub bitrate_log: Option<PathBuf>,
-    /// Write a page with charts of the run
-    #[arg(help_heading = RECORDS, long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Write time series of the session, a line for each tenth of a second
-    #[arg(help_heading = RECORDS, long, value_name = "FILE.csv")]
-    pub series: Option<PathBuf>,
-    /// Replace files of --bitrate-log, --report and --series that exist; without it they are
-    /// refused
-    #[arg(help_heading = RECORDS, long)]
-    pub overwrite: bool,
-    /// Live view.
-    #[command(flatten, next_help_heading = RECORDS)]
-    pub live: LiveArgs,
-    /// Output format.
-    #[command(flatten, next_help_heading = RECORDS)]
-    pub output: StreamArgs,
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
 }
 
 const MEDIA: &str = "Picture and sound";
-const RATE: &str = "Rate control";
-const RECORDS: &str = "Records";
+
+/// The order of the help where options of every session stand between those of `stream`.
+const ORDER: &str = "wait quic peer_key key time \
+                     cap profile max_queue_delay no_feedback_floor deadline \
+                     bitrate_log report series overwrite tui json json_stream";
+
+/// Puts what an option means here in place of its meaning for `send`.
+fn worded(option: Arg) -> Arg {
+    let words = match option.get_id().as_str() {
+        "cap" => "Never send faster than this; without it 50 Mbit/s to another host and no cap to this one",
+        "profile" => "balanced (the default), or rfc5348 for the RFC alone: see tfrc send --help",
+        "max_queue_delay" => "Keep the queueing delay below this, as `tfrc send` does",
+        "no_feedback_floor" => "Keep the rate through silences of this time, as `tfrc send` does",
+        "overwrite" => {
+            "Replace files of --bitrate-log, --report and --series that exist; without it they are refused"
+        }
+        _ => return option,
+    };
+    option.help(words).hide_possible_values(false)
+}
 
 const EXAMPLES: &str = "Examples:
   tfrc stream /dev/video0 there.example                  a camera, and the microphone if there is one
@@ -137,36 +122,26 @@ fn size(written: &str) -> Result<Size, String> {
 }
 
 impl MediaArgs {
-    /// The session: `tfrc send` with the options that both have.
-    ///
-    /// # Errors
-    /// None that a user could cause: the defaults of `tfrc send` are read by its own rules.
-    pub fn session(&self) -> Result<SendArgs, clap::Error> {
-        let command = SendArgs::augment_args(clap::Command::new("send"));
-        let matches = command.try_get_matches_from(["send", "--", &self.to.to_string()])?;
-        let send = SendArgs::from_arg_matches(&matches)?;
-        Ok(SendArgs {
-            private: self.private.clone(),
-            wait: self.wait,
+    /// The session: `tfrc send` with data from `media`, whose encoder reads its rate from
+    /// `rates`.
+    #[must_use]
+    pub fn sending(&self, media: PathBuf, rates: u32) -> SendArgs {
+        SendArgs {
+            to: Some(self.to.clone()),
+            file: Some(FileOrStream::File(media)),
+            rate_out: Some(RatePlace::Descriptor(rates)),
             time: self.time,
-            cap: self.cap,
-            profile: self.profile,
-            max_queue_delay: self.max_queue_delay,
-            no_feedback_floor: self.no_feedback_floor,
             deadline: Some(self.deadline),
-            report: self.report.clone(),
-            series: self.series.clone(),
-            lossy: false,
-            overwrite: self.overwrite,
-            live: self.live,
-            output: self.output,
-            ..send
-        })
+            session: self.session.clone(),
+            ..SendArgs::default()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
 
     fn read(line: &str) -> Result<MediaArgs, String> {
@@ -190,18 +165,30 @@ mod tests {
     }
 
     #[test]
-    fn the_session_has_the_options_of_both_and_the_defaults_of_send() {
+    fn a_session_without_options_is_that_of_send() {
+        let args = read("test host --deadline 1s").expect("right");
+        let fed = args.sending("media".into(), 7);
+        let command = SendArgs::augment_args(clap::Command::new("send"));
+        let line = "send host -f media --rate-out 7 --deadline 1s";
+        let matches = command.try_get_matches_from(line.split_whitespace()).expect("right");
+        let send = SendArgs::from_arg_matches(&matches).expect("right");
+        assert_eq!(format!("{fed:?}"), format!("{send:?}"));
+    }
+
+    #[test]
+    fn the_session_has_the_options_of_both() {
         let args = read(
             "test [::1]:7000 -b 3M --deadline 80ms --max-queue-delay 50ms --no-feedback-floor 100ms -t 2s -J",
         )
         .expect("right");
-        let send = args.session().expect("defaults");
+        let send = args.sending("media".into(), 7);
         assert_eq!(send.to, Some(args.to));
         assert_eq!((send.deadline, send.time), (Some(args.deadline), args.time));
-        assert_eq!((send.cap, send.max_queue_delay), (args.cap, args.max_queue_delay));
-        assert_eq!(send.no_feedback_floor, Some(Duration::from_millis(100)));
+        assert_eq!(send.session.cap, Some(Rate::from_bits_per_sec(3e6)));
+        assert_eq!(send.session.max_queue_delay, Some(Duration::from_millis(50)));
+        assert_eq!(send.session.no_feedback_floor, Some(Duration::from_millis(100)));
         assert_eq!((send.length(), send.variant), (1316, tfrc_net::Variant::Tfrc));
-        assert_eq!(send.output.format(), super::super::Format::Json);
+        assert_eq!(send.session.output.format(), super::super::Format::Json);
         assert_eq!(args.size, Size { width: 640, height: 360 });
         for bad in ["test", "test host --size 0x0", "test host --size 641x360", "test host --fps 0"] {
             assert!(read(bad).is_err(), "{bad}");

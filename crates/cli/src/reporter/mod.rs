@@ -92,11 +92,9 @@ impl<O: Write, E: Write> Reporter<O, E> {
 
 impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     /// Shows the run this way in place of a bar or of lines about its own flow alone.
-    #[must_use]
-    pub fn with_live(mut self, live: Live) -> Self {
+    pub fn set_live(&mut self, live: Live) {
         self.clear();
         self.live = Some(live);
-        self
     }
 
     /// Passes the state of the controls to the display of the run.

@@ -76,8 +76,11 @@ pub(crate) fn reporter(
 ) -> (Reporter, Option<Keys>) {
     let duration_s = duration.map(Duration::as_secs_f64);
     let (view, keys) = live::network(live, config.format, title, duration_s).unzip();
-    let reporter = Reporter::on(config, io::stdout(), io::stderr());
-    (view.into_iter().fold(reporter, Reporter::with_live), keys)
+    let mut reporter = Reporter::on(config, io::stdout(), io::stderr());
+    if let Some(view) = view {
+        reporter.set_live(view);
+    }
+    (reporter, keys)
 }
 
 /// The user's wish to end a run: Ctrl-C, the end of the terminal, or the key of a live view.

@@ -122,7 +122,7 @@ async fn demo(args: &DemoArgs, mut interrupt: Interrupt) -> Result<(), Failure> 
         queue_limit: Some(QUEUE),
         controls: screen.is_some().then(|| steering.controls()),
     });
-    reporter = reporter.with_live(Live::new(model, screen));
+    reporter.set_live(Live::new(model, screen));
     let measured_from = starts.into_iter().max().map_or(Duration::ZERO, |alone| {
         // The first quarter of what all flows run together is not measured.
         alone + args.duration.saturating_sub(alone).mul_f64(0.25)

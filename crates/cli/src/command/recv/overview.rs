@@ -34,7 +34,7 @@ impl Overview {
                 queue_limit: None,
                 controls: None,
             };
-            reporter = reporter.with_live(Live::new(Model::new(config), Some(screen)));
+            reporter.set_live(Live::new(Model::new(config), Some(screen)));
         }
         Ok(Self(Mutex::new(reporter)))
     }

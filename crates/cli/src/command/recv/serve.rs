@@ -437,7 +437,8 @@ impl Serving<'_> {
             max_datagram_bytes: u64::try_from(status.max_datagram).ok(),
             invalid_packets: Some(status.stats.invalid_packets),
             duplicate_packets: Some(status.stats.duplicate_packets),
-            marked_packets: Some(status.stats.marked_packets),
+            // QUIC counts marks, and keeps them from its application.
+            marked_packets: self.connection.peer_key().is_none().then_some(status.stats.marked_packets),
             queue_dropped_packets: Some(status.stats.queue_dropped_packets),
             unreachable_reports: self.player.as_ref().map(|player| player.unreachable()).filter(|n| *n > 0),
             ..Summary::default()

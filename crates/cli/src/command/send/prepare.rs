@@ -1,4 +1,4 @@
-//! Checks and openings before `send` calls anybody.
+//! Checks and openings before `send` calls anybody, and what its options mean for the rest.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use tfrc_net::options::Promise;
 use tfrc_net::pcap::CaptureForm;
 use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordings};
-use tfrc_units::Rate;
+use tfrc_units::{Duration, Rate};
 
 use crate::Failure;
-use crate::args::SendArgs;
 use crate::args::values::{FileOrStream, ListenAt, RatePlace};
-use crate::reporter::Reporter;
+use crate::args::{SendArgs, SessionArgs};
+use crate::live::{Model, ModelConfig, View};
+use crate::reporter::{ExistingPage, Page, Reporter, ReporterConfig};
 use crate::session::{
     Access, DatagramSource, Existing, Pace, Part, Privacy, UdpSource, blocking, comes_back, files, listen,
     only_dccp,
@@ -21,12 +22,14 @@ use crate::session::{
 
 /// The cap of a session with another host, unless the user says otherwise.
 const POLITE_CAP_BPS: f64 = 50e6;
+/// How long made-up data lasts unless the user says otherwise.
+const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
 /// The longest time that bytes of a pipe wait for a full packet.
 const FLUSH: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Policy for files that exist.
 pub(super) const fn existing(args: &SendArgs) -> Existing {
-    if args.overwrite { Existing::Overwrite } else { Existing::Refuse }
+    if args.session.overwrite { Existing::Overwrite } else { Existing::Refuse }
 }
 
 /// Looks at all files that are named, and touches none.
@@ -42,7 +45,7 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
         }
         _ => {}
     }
-    let SendArgs { journal, pcap, report, series, .. } = args;
+    let SendArgs { journal, pcap, session: SessionArgs { report, series, .. }, .. } = args;
     let outputs = [("--journal", journal), ("--pcap", pcap), ("--report", report), ("--series", series)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     named.extend(outputs.clone());
@@ -58,7 +61,7 @@ pub(super) fn check_files(args: &SendArgs) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Usage`] with one of them.
 pub(super) fn check_private(args: &SendArgs) -> Result<(), Failure> {
-    if !args.private.quic {
+    if !args.session.private.quic {
         return Ok(());
     }
     let recordings = [("journal", &args.journal), ("pcap", &args.pcap)];
@@ -76,7 +79,7 @@ pub(super) fn cap(
     addresses: &[SocketAddr],
     reporter: &mut Reporter,
 ) -> Result<Option<f64>, Failure> {
-    let cap = match args.cap {
+    let cap = match args.session.cap {
         Some(cap) => Some(cap.bits_per_sec()),
         None if addresses.iter().all(|to| to.ip().is_loopback()) => None,
         None => {
@@ -110,8 +113,8 @@ pub(super) fn options(args: &SendArgs, part: Part, cap_bps: Option<f64>, privacy
         friend: args.friend,
         segment_bytes: u32::from(args.length()),
         cap_bps,
-        max_queue_delay: args.max_queue_delay,
-        no_feedback_floor: args.no_feedback_floor,
+        max_queue_delay: args.session.max_queue_delay,
+        no_feedback_floor: args.session.no_feedback_floor,
         ..Common::default()
     };
     Options { common, carrier: privacy.carrier(dccp(args)) }
@@ -247,4 +250,38 @@ async fn create(
     let Some(path) = path else { return Ok(None) };
     let file = blocking(move || files::create(&path, existing, access)).await?;
     Ok(Some(Box::new(BufWriter::new(file))))
+}
+
+/// When to stop at the latest: made-up data would never end by itself.
+pub(super) fn time_limit(args: &SendArgs) -> Option<Duration> {
+    let endless = args.file.is_none() && args.udp_in.is_none() && args.bytes.is_none();
+    args.time.or(endless.then_some(ENDLESS_UNTIL))
+}
+
+/// The live view of the session before its first record.
+pub(super) fn model(args: &SendArgs) -> Model {
+    Model::new(ModelConfig {
+        view: View::Sender,
+        title: match &args.to {
+            Some(to) => format!("tfrc send {to}"),
+            None => "tfrc send -R".to_owned(),
+        },
+        duration_s: time_limit(args).map(Duration::as_secs_f64),
+        queue_limit: None,
+        controls: None,
+    })
+}
+
+/// How the session is told to its user.
+pub(super) fn config(args: &SendArgs) -> ReporterConfig {
+    let existing = match existing(args) {
+        Existing::Overwrite => ExistingPage::Replace,
+        _ => ExistingPage::Keep,
+    };
+    ReporterConfig {
+        duration: time_limit(args),
+        bytes: size(args),
+        report: args.session.report.clone().map(|path| Page { path, existing }),
+        ..ReporterConfig::new(args.session.output.format())
+    }
 }

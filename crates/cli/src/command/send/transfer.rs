@@ -1,33 +1,31 @@
-//! The data of `send` and its end.
+//! The third act of `send`: the data, and the close of the connection.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tfrc_net::{Closed, SendError};
-use tfrc_report::record::Record;
-use tfrc_units::{Duration, Instant};
+use tfrc_net::Closed;
+use tfrc_report::record::{EventKind, Record};
+use tfrc_units::Duration;
 
+use super::connect::Connected;
+use super::course::{Course, PeerKind, Repair, Sent, StopSending};
 use super::hearing::{Heard, Hearing};
+use super::prepare::{config, model, time_limit};
+use super::pump::{Pumped, Waiting, moved_file, pump};
 use super::rate_out::RateOut;
 use super::refused::Refused;
-use super::{config, so_far};
+use super::{Feeder, Session};
 use crate::args::SendArgs;
 use crate::args::values::FileOrStream;
 use crate::interrupt::{Farewell, Interrupt, LastWords};
-use crate::live::{self, Command, Keys};
+use crate::live::{self, Command, Keys, Live};
 use crate::reporter::Reporter;
-use crate::session::{
-    ClosingWord, Connection, DatagramSource, Encoded, FileOutcome, FileSent, FileSource, SAMPLE, Sampler,
-    Task, UdpInCounts, count, pump_file,
-};
+use crate::session::{self, ClosingWord, DatagramSource, Encoded, FileSource, Part, SAMPLE, Sampler, Task};
 
 /// Silence of an encoder that is reported.
 const NEWS: std::time::Duration = std::time::Duration::from_secs(5);
 /// Silence of an encoder at the end of `-t` that is a failure: a picture is due more than once a
 /// second, and the first comes within about two.
 const STILL: std::time::Duration = std::time::Duration::from_secs(3);
-
-/// How long made-up data lasts unless the user says otherwise.
-const ENDLESS_UNTIL: Duration = Duration::from_secs(10);
 
 /// The longest wait for an answer to the close of a user who wants the end: on a path that has
 /// become narrow the answer stands behind minutes of data.
@@ -37,73 +35,94 @@ const FAREWELL: std::time::Duration = std::time::Duration::from_secs(6);
 /// meanwhile.
 const CLOSE_ATTEMPTS: u32 = 3;
 
-/// Why no more data is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum StopSending {
-    /// All of it has been sent.
-    EndOfData,
-    /// It could not be read, or must not be sent; a sentence.
-    Failed(String),
-    /// The peer is gone; holds a sentence.
-    Gone(String),
-    /// The user wants the end.
-    Interrupted,
-    /// The connection is over, or the receiver wants the end.
-    Over,
-    /// The time of `-t` is over.
-    TimeUp,
-}
-
-impl StopSending {
-    /// True if the source or the user ended it: the connection is there.
-    pub(super) const fn is_of_this_end(&self) -> bool {
-        !matches!(self, Self::Gone(_) | Self::Over)
+impl Session<'_> {
+    /// Sends the data and closes the connection.
+    pub(super) async fn transfer(
+        &mut self,
+        connected: Connected,
+        rate_out: Option<RateOut>,
+        feeder: Option<Feeder>,
+    ) -> Sent {
+        let Connected { endpoint, connection, limit, source, file, counts, part, peer } = connected;
+        let mut keys = None;
+        if self.args.session.live.tui
+            && let Some((screen, read)) = live::open(self.args.session.output.format())
+        {
+            keys = Some(read);
+            self.reporter.set_live(Live::new(model(self.args), Some(screen)));
+        }
+        let (encoded, end) = feeder.map(|feeder| (feeder.encoded, feeder.end)).unzip();
+        // A `tfrc` has words for the end.
+        let kind = if connection.peer_greeting().is_some() { PeerKind::Tfrc } else { PeerKind::Other };
+        // Datagrams that were sent before the receiver was sure count, too.
+        let mut first = connection.status();
+        first.stats = tfrc_net::Stats::default();
+        let began = endpoint.now();
+        let course = Course {
+            connection,
+            sampler: Sampler::new(began, first),
+            began,
+            encoded,
+            refused: counts.map(Refused::new),
+            narrowed: 0,
+            aborted: false,
+            whole: source.file_bytes().filter(|_| part == Part::SendsFile),
+            once: None,
+            file: file.as_ref().map(FileSource::sent),
+            repair: if file.as_ref().is_some_and(FileSource::repairs) { Repair::Going } else { Repair::None },
+        };
+        let mut transfer = Transfer {
+            args: self.args,
+            reporter: &mut self.reporter,
+            interrupt: &mut self.interrupt,
+            course,
+            time_up: time_limit(self.args).map(|limit| tokio::time::Instant::now() + limit.into()),
+            hearing: Hearing::new(began),
+            rate_out,
+            file,
+        };
+        transfer.introduce(peer);
+        let stop = transfer.data(source, keys).await;
+        // The other program ends when it hears no more rates.
+        let unwritten_rate = transfer.rate_out.take().and_then(RateOut::failure);
+        let ended = session::blocking(move || end.map_or(Ok(()), |end| end())).await;
+        let stop = match ended {
+            Err(why) if stop.is_of_this_end() => StopSending::Failed(why),
+            _ => stop,
+        };
+        // However the data ended, the connection is closed and summed up.
+        let (stop, closed) = transfer.close(stop).await;
+        let ended = endpoint.now();
+        let event = transfer.course.sampler.event(ended, EventKind::Closed);
+        transfer.reporter.say(&event);
+        let Transfer { course, .. } = transfer;
+        Sent { endpoint, limit, kind, course, ended, stop, closed, unwritten_rate }
     }
 }
 
 /// A connection that data is sent over.
-pub(super) struct Transfer<'a> {
-    pub(super) args: &'a SendArgs,
-    pub(super) connection: &'a Arc<Connection>,
-    pub(super) sampler: Sampler,
-    pub(super) reporter: &'a mut Reporter,
-    pub(super) interrupt: &'a mut Interrupt,
-    pub(super) began: Instant,
+struct Transfer<'a> {
+    args: &'a SendArgs,
+    reporter: &'a mut Reporter,
+    interrupt: &'a mut Interrupt,
+    course: Course,
     /// The end of `-t`.
-    pub(super) time_up: Option<tokio::time::Instant>,
-    pub(super) hearing: Hearing,
-    pub(super) rate_out: Option<RateOut>,
-    /// The figures of the encoder that the data comes from.
-    pub(super) encoded: Option<Encoded>,
-    /// Datagrams of `--udp-in` that are not sent.
-    pub(super) refused: Option<Refused>,
-    /// Datagrams that the path had become too narrow for before the session was closed.
-    pub(super) narrowed: u64,
-    /// The receiver was told that the user aborts.
-    pub(super) aborted: bool,
-    /// Bytes of the file that has to arrive whole, if one is sent.
-    pub(super) whole: Option<u64>,
-    /// Bytes of a file of which each was sent once, for a receiver that takes holes.
-    pub(super) once: Option<u64>,
+    time_up: Option<tokio::time::Instant>,
+    hearing: Hearing,
+    rate_out: Option<RateOut>,
     /// The file, if the receiver knows the places of its bytes.
-    pub(super) file: Option<FileSource>,
-    /// Its counts.
-    pub(super) sent: Option<Arc<FileSent>>,
-    pub(super) repair: Repair,
-}
-
-/// The repair of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repair {
-    /// The two ends have not agreed on one: what is lost is lost.
-    None,
-    /// Not all of the file has arrived yet.
-    Going,
-    /// The receiver has all of it, and the hash agrees.
-    Done,
+    file: Option<FileSource>,
 }
 
 impl Transfer<'_> {
+    /// Says that there is a connection, with the receiver's address if the user has not given it.
+    fn introduce(&mut self, peer: Option<String>) {
+        let event = self.course.sampler.event_with(self.course.began, EventKind::Connected, peer);
+        self.reporter.say(&event);
+        let Self { args, reporter, .. } = self;
+        reporter.note(&format!("rate control: {}, profile {}", args.variant, args.profile().name()));
+    }
+
     /// Moves data until it ends, the time is up, the user wants the end, or the connection breaks.
     /// The live view ends with that, so that Ctrl-C is a signal again.
     pub(super) async fn data(&mut self, source: DatagramSource, keys: Option<Keys>) -> StopSending {
@@ -114,14 +133,14 @@ impl Transfer<'_> {
     }
 
     async fn moved(&mut self, source: DatagramSource, mut keys: Option<Keys>) -> StopSending {
-        let mut tick = crate::session::ticks(SAMPLE);
+        let mut tick = session::ticks(SAMPLE);
         tick.tick().await;
         self.tell_rate();
         let time_up = until(self.time_up);
         tokio::pin!(time_up);
-        let counts = self.refused.as_ref().map(Refused::counts);
+        let counts = self.course.refused.as_ref().map(Refused::counts);
         let waiting = Arc::new(Waiting::default());
-        let connection = Arc::clone(self.connection);
+        let connection = Arc::clone(&self.course.connection);
         // Words of a receiver that come faster than they are read say the same.
         let (answers, heard) = tokio::sync::mpsc::channel(16);
         let mut pump = match self.file.take() {
@@ -131,24 +150,7 @@ impl Transfer<'_> {
         let stop = loop {
             let interrupt = self.interrupt.clone();
             tokio::select! {
-                pumped = pump.ended() => break match pumped {
-                    Pumped::AllSent(bytes) => {
-                        // A file may have grown meanwhile.
-                        self.whole = self.whole.map(|_| bytes);
-                        StopSending::EndOfData
-                    }
-                    Pumped::Whole(bytes) => {
-                        (self.whole, self.repair) = (Some(bytes), Repair::Done);
-                        StopSending::EndOfData
-                    }
-                    Pumped::Once(bytes) => {
-                        (self.whole, self.once) = (self.whole.map(|_| bytes), Some(bytes));
-                        StopSending::EndOfData
-                    }
-                    Pumped::NotWhole(why) => StopSending::Failed(why),
-                    Pumped::Over => StopSending::Over,
-                    Pumped::Unreadable(why) => StopSending::Failed(unreadable(self.args, &why)),
-                },
+                pumped = pump.ended() => break self.pumped(pumped),
                 () = &mut time_up => break match self.silence(&waiting, STILL) {
                     Some(silence) => StopSending::Failed(silence),
                     None => StopSending::TimeUp,
@@ -159,34 +161,13 @@ impl Transfer<'_> {
                 },
                 // A receiver has words about a file, and no other data; this shows that it wants
                 // the end, or that the connection is over.
-                received = self.connection.recv() => match received {
+                received = self.course.connection.recv() => match received {
                     Some(received) => drop(answers.try_send(received.bytes)),
                     None => break StopSending::Over,
                 },
                 _ = tick.tick() => {
-                    self.sample();
-                    self.tell_rate();
-                    self.tell_refused();
-                    if let Some(warning) = self.encoded.as_ref().and_then(Encoded::warning) {
-                        self.reporter.note(&warning);
-                    }
-                    let patience = self.encoded.as_ref().map(|encoded| encoded.patience);
-                    if let Some(silence) = patience.and_then(|most| self.silence(&waiting, most)) {
-                        break StopSending::Failed(silence);
-                    }
-                    if let Some(silence) = self.silence(&waiting, NEWS)
-                        && waiting.tell()
-                    {
-                        self.reporter.note(&silence);
-                    }
-                    if let Some(gone) = self.hear() {
-                        break StopSending::Gone(gone);
-                    }
-                    if let Some(trip) = self.connection.status().stopped {
-                        let reason = format!("stopped by the circuit breaker: {trip}");
-                        // The peer may be long in answering the close.
-                        self.reporter.note(&reason);
-                        break StopSending::Failed(reason);
+                    if let Some(stop) = self.look(&waiting) {
+                        break stop;
                     }
                 }
             }
@@ -196,18 +177,60 @@ impl Transfer<'_> {
         stop
     }
 
+    /// Takes over what the source has given, and how it ended.
+    fn pumped(&mut self, pumped: Pumped) -> StopSending {
+        match pumped {
+            // A file may have grown meanwhile.
+            Pumped::AllSent(bytes) => self.course.whole = self.course.whole.map(|_| bytes),
+            Pumped::Whole(bytes) => (self.course.whole, self.course.repair) = (Some(bytes), Repair::Done),
+            Pumped::Once(bytes) => {
+                (self.course.whole, self.course.once) = (self.course.whole.map(|_| bytes), Some(bytes));
+            }
+            Pumped::NotWhole(why) => return StopSending::Failed(why),
+            Pumped::Over => return StopSending::Over,
+            Pumped::Unreadable(why) => return StopSending::Failed(unreadable(self.args, &why)),
+        }
+        StopSending::EndOfData
+    }
+
+    /// Looks at everything, several times a second: a reason to stop, if there is one.
+    fn look(&mut self, waiting: &Waiting) -> Option<StopSending> {
+        self.sample();
+        self.tell_rate();
+        self.tell_refused();
+        if let Some(warning) = self.course.encoded.as_ref().and_then(Encoded::warning) {
+            self.reporter.note(&warning);
+        }
+        let patience = self.course.encoded.as_ref().map(|encoded| encoded.patience);
+        if let Some(silence) = patience.and_then(|most| self.silence(waiting, most)) {
+            return Some(StopSending::Failed(silence));
+        }
+        if let Some(silence) = self.silence(waiting, NEWS)
+            && waiting.tell()
+        {
+            self.reporter.note(&silence);
+        }
+        if let Some(gone) = self.hear() {
+            return Some(StopSending::Gone(gone));
+        }
+        let reason = format!("stopped by the circuit breaker: {}", self.course.connection.status().stopped?);
+        // The peer may be long in answering the close.
+        self.reporter.note(&reason);
+        Some(StopSending::Failed(reason))
+    }
+
     /// Closes, still sampling what is on its way. A user who wants the end does not wait for data
     /// that has not gone, and for the answer no longer than [`FAREWELL`].
     pub(super) async fn close(&mut self, mut stop: StopSending) -> (StopSending, Option<Closed>) {
-        let connection = self.connection;
-        let mut tick = crate::session::ticks(SAMPLE);
+        let connection = Arc::clone(&self.course.connection);
         if matches!(stop, StopSending::Gone(_)) {
             return (stop, None);
         }
         let status = connection.status();
-        // What was refused of a file that is whole has gone again.
-        self.narrowed = if self.repair == Repair::Done { 0 } else { status.unsent_packets };
-        let all = self.whole == Some(status.stats.sent_data_bytes) && self.repair == Repair::None;
+        // Datagrams that were refused of a file that is whole have gone again.
+        self.course.narrowed = if self.course.repair == Repair::Done { 0 } else { status.unsent_packets };
+        let all =
+            self.course.whole == Some(status.stats.sent_data_bytes) && self.course.repair == Repair::None;
         if stop == StopSending::Interrupted && all {
             // It has gone already.
             stop = StopSending::EndOfData;
@@ -215,31 +238,51 @@ impl Transfer<'_> {
         if let Some(word) = self.closing_word(&stop, status.stats.sent_data_packets) {
             connection.set_closing_text(&word.to_string());
         }
-        if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp) {
-            let over = stop == StopSending::Over;
-            let close = async move {
-                // The receiver may wait for an answer to its Close.
-                if over { connection.accept_close("").await } else { connection.close().await }
+        if !matches!(stop, StopSending::Interrupted | StopSending::TimeUp)
+            && let Some(closed) = self.close_in_time(stop == StopSending::Over).await
+        {
+            return match closed {
+                Ok(closed) => (stop, closed),
+                Err(gone) => (StopSending::Gone(gone), None),
             };
-            tokio::pin!(close);
-            loop {
-                let interrupt = self.interrupt.clone();
-                tokio::select! {
-                    closed = &mut close => {
-                        self.sample();
-                        return (stop, closed);
-                    }
-                    () = wished(interrupt) => break,
-                    () = until(self.time_up) => break,
-                    _ = tick.tick() => {
-                        self.sample();
-                        if let Some(gone) = self.hear() {
-                            return (StopSending::Gone(gone), None);
-                        }
+        }
+        let closed = self.close_now().await;
+        (stop, closed)
+    }
+
+    /// Closes when all data has gone; `over` if the receiver wants it. A sentence if that has gone;
+    /// `None` if the user does not want to wait any longer.
+    async fn close_in_time(&mut self, over: bool) -> Option<Result<Option<Closed>, String>> {
+        let connection = Arc::clone(&self.course.connection);
+        let mut tick = session::ticks(SAMPLE);
+        let close = async {
+            // The receiver may wait for an answer to its Close.
+            if over { connection.accept_close("").await } else { connection.close().await }
+        };
+        tokio::pin!(close);
+        loop {
+            let interrupt = self.interrupt.clone();
+            tokio::select! {
+                closed = &mut close => {
+                    self.sample();
+                    return Some(Ok(closed));
+                }
+                () = wished(interrupt) => return None,
+                () = until(self.time_up) => return None,
+                _ = tick.tick() => {
+                    self.sample();
+                    if let Some(gone) = self.hear() {
+                        return Some(Err(gone));
                     }
                 }
             }
         }
+    }
+
+    /// Closes without the data that has not gone.
+    async fn close_now(&mut self) -> Option<Closed> {
+        let connection = Arc::clone(&self.course.connection);
+        let mut tick = session::ticks(SAMPLE);
         let asked = tokio::time::Instant::now();
         let mut attempts = 0;
         let patience = tokio::time::sleep(FAREWELL);
@@ -250,9 +293,9 @@ impl Transfer<'_> {
             let closed = loop {
                 tokio::select! {
                     closed = &mut close => break closed,
-                    () = &mut patience => return (stop, None),
-                    () = aborts(self.interrupt.clone()), if !self.aborted => {
-                        self.aborted = true;
+                    () = &mut patience => return None,
+                    () = aborts(self.interrupt.clone()), if !self.course.aborted => {
+                        self.course.aborted = true;
                         connection.set_closing_text(&ClosingWord::Unfinished.to_string());
                     }
                     _ = tick.tick() => self.sample(),
@@ -265,21 +308,21 @@ impl Transfer<'_> {
             let round_trips =
                 std::time::Duration::from(connection.status().rtt.unwrap_or(Duration::ZERO)) * 4;
             if closed.is_some() || attempts >= CLOSE_ATTEMPTS || asked.elapsed() >= round_trips {
-                return (stop, closed);
+                return closed;
             }
         }
     }
 
     /// The word for the receiver about what it has got; `sent` datagrams were sent.
     fn closing_word(&self, stop: &StopSending, sent: u64) -> Option<ClosingWord> {
-        let refuses = self.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
-        match (stop, self.whole.or(self.once)) {
-            _ if matches!(stop, StopSending::Failed(_)) || self.narrowed > 0 || refuses => {
+        let refuses = self.course.refused.as_ref().is_some_and(|refused| refused.totals().is_failure());
+        match (stop, self.course.whole.or(self.course.once)) {
+            _ if matches!(stop, StopSending::Failed(_)) || self.course.narrowed > 0 || refuses => {
                 Some(ClosingWord::Unfinished)
             }
             (StopSending::EndOfData, _) if sent == 0 => Some(ClosingWord::Empty),
             (StopSending::EndOfData, Some(bytes)) => Some(ClosingWord::File(bytes)),
-            (StopSending::Interrupted, _) if self.whole.is_some() => Some(ClosingWord::Unfinished),
+            (StopSending::Interrupted, _) if self.course.whole.is_some() => Some(ClosingWord::Unfinished),
             _ => None,
         }
     }
@@ -287,7 +330,7 @@ impl Transfer<'_> {
     /// Says when the receiver is not heard any more, and when it is again; a sentence if it has
     /// gone.
     fn hear(&mut self) -> Option<String> {
-        match self.hearing.look(&self.connection.status()) {
+        match self.hearing.look(&self.course.connection.status()) {
             Heard::Gone(reason) => return Some(reason),
             Heard::Again(news) | Heard::Silence(news) => self.reporter.note(&news),
             Heard::NothingNew => {}
@@ -298,14 +341,14 @@ impl Transfer<'_> {
     /// A sentence about an encoder that has given nothing for this time.
     fn silence(&self, waiting: &Waiting, most: std::time::Duration) -> Option<String> {
         let silent = waiting.since()?.elapsed();
-        let source = &self.encoded.as_ref()?.source;
+        let source = &self.course.encoded.as_ref()?.source;
         (silent >= most)
             .then(|| format!("{source}: nothing came from the encoder for {} s", silent.as_secs()))
     }
 
     /// Writes the allowed rate for the encoder, if it is asked for.
     fn tell_rate(&mut self) {
-        let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.connection.status()));
+        let note = self.rate_out.as_mut().and_then(|out| out.tell(&self.course.connection.status()));
         if let Some(note) = note {
             self.reporter.note(&note);
         }
@@ -313,138 +356,29 @@ impl Transfer<'_> {
 
     /// Says once that datagrams of `--udp-in` are refused.
     fn tell_refused(&mut self) {
-        let limit = self.connection.max_datagram();
-        let news = self.refused.as_mut().map(|refused| refused.news(limit)).unwrap_or_default();
+        let limit = self.course.connection.max_datagram();
+        let news = self.course.refused.as_mut().map(|refused| refused.news(limit)).unwrap_or_default();
         for note in news {
             self.reporter.note(&note);
         }
     }
 
     fn sample(&mut self) {
-        let mut records = self.sampler.sender(self.connection);
-        if let (Some(sent), true) = (&self.sent, self.repair != Repair::None) {
-            self.sampler.note_repaired(&mut records, sent.counts().1);
+        let mut records = self.course.sampler.sender(&self.course.connection);
+        if let (Some(sent), true) = (&self.course.file, self.course.repair != Repair::None) {
+            self.course.sampler.note_repaired(&mut records, sent.counts().1);
         }
         for mut record in records {
-            if let (Record::Interval(interval), Some(encoded)) = (&mut record, &self.encoded) {
+            if let (Record::Interval(interval), Some(encoded)) = (&mut record, &self.course.encoded) {
                 encoded.note(interval);
             }
             self.reporter.say(&record);
         }
-        self.reporter.set_waiting(self.connection.status().queued);
-        let summary = so_far(self.args, &self.sampler, self.connection, self.began);
+        self.reporter.set_waiting(self.course.connection.status().queued);
+        let summary = self.course.so_far(self.args);
         let mut config = config(self.args);
         config.report = None;
         self.interrupt.keep(Some(LastWords { config, summary, farewell: Farewell::Peer }));
-    }
-}
-
-/// The end of the data, as the task that moves it sees it.
-enum Pumped {
-    /// Everything was sent; holds the number of bytes.
-    AllSent(u64),
-    /// The connection takes nothing more.
-    Over,
-    /// The source failed; a phrase.
-    Unreadable(String),
-    /// The receiver has all of a file of this many bytes.
-    Whole(u64),
-    /// Each byte of a file of this many bytes was sent once.
-    Once(u64),
-    /// The receiver does not get the file; a sentence.
-    NotWhole(String),
-}
-
-/// Since when the source has nothing, and that the user knows.
-#[derive(Debug, Default)]
-struct Waiting(Mutex<Silence>);
-
-#[derive(Debug, Default)]
-struct Silence {
-    since: Option<tokio::time::Instant>,
-    told: bool,
-}
-
-impl Waiting {
-    fn begin(&self) {
-        self.silence().since = Some(tokio::time::Instant::now());
-    }
-
-    fn end(&self) {
-        *self.silence() = Silence::default();
-    }
-
-    fn since(&self) -> Option<tokio::time::Instant> {
-        self.silence().since
-    }
-
-    /// Returns true the first time.
-    fn tell(&self) -> bool {
-        !std::mem::replace(&mut self.silence().told, true)
-    }
-
-    fn silence(&self) -> std::sync::MutexGuard<'_, Silence> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Moves data from its source into the connection.
-async fn pump(
-    mut source: DatagramSource,
-    connection: Arc<Connection>,
-    counts: Option<Arc<UdpInCounts>>,
-    waiting: Arc<Waiting>,
-) -> Pumped {
-    loop {
-        // Made-up data that drops what is late never waits by itself.
-        tokio::task::coop::consume_budget().await;
-        waiting.begin();
-        let next = source.next(connection.max_datagram(), connection.buffer()).await;
-        waiting.end();
-        let datagram = match next {
-            Ok(Some(datagram)) => datagram,
-            Ok(None) => break,
-            Err(error) => return Pumped::Unreadable(error.to_string()),
-        };
-        match (connection.send(datagram).await, &counts) {
-            (Ok(()), _) => {}
-            (Err(SendError::TooLong { length, .. }), Some(counts)) => counts.refuse(length),
-            (Err(_), _) => return Pumped::Over,
-        }
-    }
-    connection.flushed().await;
-    match source.shortfall() {
-        Some((sent, length)) => shrunk(sent, length),
-        None => Pumped::AllSent(source.given()),
-    }
-}
-
-/// A file of which `sent` bytes were there, of `length`.
-fn shrunk(sent: u64, length: u64) -> Pumped {
-    Pumped::Unreadable(format!(
-        "became shorter while it was sent: {} of {} bytes were there",
-        count(sent),
-        count(length)
-    ))
-}
-
-/// Moves a file into the connection until the receiver has all of it.
-async fn moved_file(
-    mut source: FileSource,
-    connection: Arc<Connection>,
-    mut answers: tokio::sync::mpsc::Receiver<Vec<u8>>,
-) -> Pumped {
-    let length = |source: &FileSource| source.length().unwrap_or(0);
-    match pump_file(&mut source, &connection, &mut answers).await {
-        Err(error) => Pumped::Unreadable(error.to_string()),
-        Ok(None) => Pumped::Over,
-        Ok(Some(FileOutcome::Once)) => {
-            connection.flushed().await;
-            Pumped::Once(length(&source))
-        }
-        Ok(Some(FileOutcome::Whole)) => Pumped::Whole(length(&source)),
-        Ok(Some(FileOutcome::Shrunk(sent, length))) => shrunk(sent, length),
-        Ok(Some(outcome)) => Pumped::NotWhole(outcome.to_string()),
     }
 }
 
@@ -469,10 +403,4 @@ fn unreadable(args: &SendArgs, why: &str) -> String {
         None if args.udp_in.is_some() => format!("the port of --udp-in: {why}"),
         _ => format!("standard input: {why}"),
     }
-}
-
-/// When to stop at the latest: made-up data would never end by itself.
-pub(super) fn time_limit(args: &SendArgs) -> Option<Duration> {
-    let endless = args.file.is_none() && args.udp_in.is_none() && args.bytes.is_none();
-    args.time.or(endless.then_some(ENDLESS_UNTIL))
 }

@@ -11,9 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use self::encoder::{Encoder, Source};
 use crate::Failure;
-use crate::args::values::{FileOrStream, RatePlace};
 use crate::args::{Input, MediaArgs};
-use crate::command::send;
+use crate::command::send::{self, Feeder};
 use crate::session::{Encoded, Existing, files};
 
 /// Runs `tfrc stream`.
@@ -25,11 +24,9 @@ pub fn run(args: &MediaArgs) -> Result<(), Failure> {
     let source = source(&args.input)?;
     check_files(args)?;
     let python = encoder::python()?;
-    let mut session = args.session().map_err(|error| Failure::Run(error.to_string()))?;
     let encoded = Encoded::new(source.place(), args.fps.into(), source.patience());
     let encoder = Encoder::start(&python, &source, args, encoded.clone())?;
-    session.file = Some(FileOrStream::File(encoder.media()));
-    session.rate_out = Some(RatePlace::Descriptor(encoder.rates()));
+    let session = args.sending(encoder.media(), encoder.rates());
     let place = source.place();
     let encoder = Arc::new(Mutex::new(Some(encoder)));
     let end = {
@@ -39,7 +36,8 @@ pub fn run(args: &MediaArgs) -> Result<(), Failure> {
     // An encoder that fails ends the session; its reason is the cause.
     let ended = end.clone();
     let named = format!("{place}: ");
-    let sent = send::run_fed(&session, Some(encoded), move || ended().map_err(|why| named + &why));
+    let feeder = Feeder { encoded, end: Box::new(move || ended().map_err(|why| named + &why)) };
+    let sent = send::run_fed(&session, Some(feeder));
     // There was no session.
     end().map_err(|why| Failure::Run(format!("{place}: {why}")))?;
     sent
@@ -74,11 +72,11 @@ fn path_source(path: &Path) -> Result<Source, Failure> {
 fn check_files(args: &MediaArgs) -> Result<(), Failure> {
     let Some(log) = args.bitrate_log.as_deref() else { return Ok(()) };
     let mut named = vec![("--bitrate-log", log)];
-    let others = [("--report", args.report.as_deref()), ("--series", args.series.as_deref())];
+    let others = [("--report", args.session.report.as_deref()), ("--series", args.session.series.as_deref())];
     named.extend(others.into_iter().filter_map(|(option, path)| Some((option, path?))));
     if let Input::Path(path) = &args.input {
         named.push(("INPUT", path));
     }
     files::all_different(&named)?;
-    files::check_new(log, if args.overwrite { Existing::Overwrite } else { Existing::Refuse })
+    files::check_new(log, if args.session.overwrite { Existing::Overwrite } else { Existing::Refuse })
 }

@@ -1,13 +1,15 @@
 //! Packets that come late and are not lost, next to the transport's own CUBIC.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Instant;
 
-use super::peer::{Traffic, pair};
-use super::stack::{self, Factory, TfrcConfig};
-use crate::{Fate, Random, Rule, Side, Wire, World};
+use tfrc::study::Profile;
 use tfrc_units::{Duration, Rate};
+
+use super::{Factory, Noq, cubic};
+use crate::path::quic::{Quic, Traffic, pair};
+use crate::path::{Rule, World};
+use crate::{Fate, Random, Side, Wire};
 
 /// Time of a run, and its beginning that does not count.
 const RUN: u64 = 60;
@@ -26,7 +28,7 @@ pub fn rate(controller: Factory, share: f64, late: u64, lost: f64) -> f64 {
         _ => Fate::Deliver,
     });
     let start = Instant::now();
-    let (client, server) = pair(start, controller, 8 << 10, false);
+    let (client, server) = pair::<Noq>(start, controller, 8 << 10, false);
     let wire = Wire::bottleneck(Duration::from_millis(40), Rate::from_bits_per_sec(4e6), 60);
     let mut world = World::new(start, client, server, wire, rule);
     world.client.traffic = Traffic::Greedy;
@@ -47,7 +49,7 @@ pub struct Row {
 /// A row for each share of late packets and lateness, as text and as numbers.
 #[must_use]
 pub fn table() -> (String, Vec<Row>) {
-    let tfrc = |share, late| rate(Arc::new(TfrcConfig::default()), share, late, 0.0);
+    let tfrc = |share, late| rate(Noq::tfrc_of(Profile::Balanced), share, late, 0.0);
     let order = tfrc(0.0, 0);
     let mut text = String::from(
         "| late packets | by | TFRC | CUBIC | TFRC over CUBIC | over TFRC in order |\n\
@@ -55,7 +57,7 @@ pub fn table() -> (String, Vec<Row>) {
     );
     let mut rows = Vec::new();
     for (share, late) in [(0.0, 0), (0.01, 10), (0.01, 40), (0.05, 10), (0.05, 40), (0.2, 10), (0.2, 40)] {
-        let (tfrc, cubic) = (tfrc(share, late), rate(stack::cubic(), share, late, 0.0));
+        let (tfrc, cubic) = (tfrc(share, late), rate(cubic(), share, late, 0.0));
         let row = Row { to_cubic: tfrc / cubic, to_order: tfrc / order };
         let percent = share * 100.0;
         writeln!(

@@ -1,22 +1,19 @@
-//! Two ends of a transport, with a path of `tfrc-testkit` between them, in virtual time; and the
-//! rate that TFRC has there by theory. [`shared`] has many pairs of ends behind one bottleneck; the
-//! features `noq` and `quinn` have ends that are connections of these transports.
-
-#![forbid(unsafe_code)]
-#![allow(clippy::duplicate_mod, reason = "noq and quinn have types of the same names")]
+//! Two ends of a transport by `std`'s clock, with a path of this crate between them, in virtual
+//! time; and the rate that TFRC has there by theory. [`shared`] has many pairs of ends behind one
+//! bottleneck, `quic` ends that are connections of QUIC, `noq` those of noq.
 
 #[cfg(feature = "noq")]
 pub mod noq;
-#[cfg(feature = "quinn")]
-pub mod quinn;
+#[cfg(feature = "quic")]
+pub mod quic;
 pub mod shared;
 
 use std::time::Instant;
 
 use tfrc::equation::Equation;
-use tfrc_testkit::{Delivered, Parcel};
-pub use tfrc_testkit::{Fate, Random, Side, Wire};
 use tfrc_units::{Duration, Ecn, Epoch, Probability, saturating};
+
+use crate::{Delivered, Fate, Parcel, Random, Side, Wire};
 
 /// A datagram of a transport.
 #[derive(Debug, Clone)]

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use super::peer::Traffic;
-use super::stack::TfrcConfig;
-use super::world;
-use crate::{Rule, Wire, fixed_point, lossy, quantiles};
 use tfrc::study::Profile;
 use tfrc_units::Duration;
+
+use super::{Quic, Traffic, world};
+use crate::Wire;
+use crate::path::{Rule, fixed_point, lossy, quantiles};
 
 /// Time of a character in a picture of arrivals.
 const CHARACTER: std::time::Duration = std::time::Duration::from_millis(2);
@@ -40,9 +40,9 @@ impl Greedy {
 
 /// A greedy client on a path with this loss and rule.
 #[must_use]
-pub fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
+pub fn greedy<Q: Quic<Factory: Clone>>(p: f64, rtt: Duration, rule: Rule) -> Greedy {
     let l = fixed_point(p);
-    let mut world = world(Wire::new(rtt / 2), rule, &TfrcConfig::of(Profile::Rfc5348), false);
+    let mut world = world::<Q>(Wire::new(rtt / 2), rule, Q::tfrc_of(Profile::Rfc5348), false);
     world.client.traffic = Traffic::Greedy;
     world.run(rtt * 400);
     let (sent, arrived) = (world.sent, world.server.arrivals.len());
@@ -56,14 +56,14 @@ pub fn greedy(p: f64, rtt: Duration, rule: Rule) -> Greedy {
 
 /// A row for each path, with three seeds; and all shares.
 #[must_use]
-pub fn table() -> (String, Vec<f64>) {
+pub fn table<Q: Quic<Factory: Clone>>() -> (String, Vec<f64>) {
     let mut table = String::from(
         "| loss | round trip | share, seeds 1 to 3 | gaps between arrivals, p10, p50, p90 |\n\
          | ---: | ---: | --- | --- |\n",
     );
     let mut shares = Vec::new();
     for (p, rtt) in [0.001, 0.01, 0.05].into_iter().flat_map(|p| [50, 100].map(|rtt| (p, rtt))) {
-        let runs = [1, 2, 3].map(|seed| greedy(p, Duration::from_millis(rtt), lossy(p, seed)));
+        let runs = [1, 2, 3].map(|seed| greedy::<Q>(p, Duration::from_millis(rtt), lossy(p, seed)));
         shares.extend(runs.iter().map(|run| run.share));
         let [a, b, c] = [0, 1, 2].map(|n| runs[n].share);
         let [p10, p50, p90] = runs[0].gaps();

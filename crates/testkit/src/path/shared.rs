@@ -10,7 +10,8 @@ use tfrc_sim::tcp::{self, ConnectionId, Transfer};
 use tfrc_sim::{Address, Engine, LinkSpec, Network, NoAgent, Seed};
 use tfrc_units::{Duration, Ecn, Epoch, Rate, saturating};
 
-use crate::{Datagram, End, Random};
+use super::{Datagram, End};
+use crate::Random;
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;

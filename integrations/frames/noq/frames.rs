@@ -1,5 +1,5 @@
-//! Frames of an encoder as QUIC datagrams, at the rate that TFRC allows: the example of noq and of
-//! quinn, with the differences between them in its module `stack`.
+//! Frames of an encoder as QUIC datagrams, at the rate that TFRC allows: the programs for noq and
+//! for quinn, with the differences between them in the module `stack`.
 //!
 //! ```text
 //! frames                                   both ends in this program, for 5 s

@@ -1,5 +1,5 @@
-//! Frames of an encoder as QUIC datagrams, at the rate that TFRC allows. `frames` alone runs both
-//! ends for 5 s; `integrations/next_to_cubic.py` runs it next to a TCP of the kernel.
+//! Frames of an encoder as QUIC datagrams, at the rate that TFRC allows. `noq_frames` alone runs
+//! both ends for 5 s; `integrations/next_to_cubic.py` runs it next to a TCP of the kernel.
 
 mod frames;
 

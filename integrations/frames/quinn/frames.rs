@@ -1,0 +1,1 @@
+../noq/frames.rs

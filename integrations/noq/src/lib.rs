@@ -1,1 +1,0 @@
-//! Frames of an encoder over noq: `examples/frames`.

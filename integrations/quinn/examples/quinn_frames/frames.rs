@@ -1,1 +1,0 @@
-../../../noq/examples/frames/frames.rs
