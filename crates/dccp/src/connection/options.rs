@@ -45,6 +45,7 @@ impl Connection {
             let item = item.map_err(|_| Reset::about_option(ResetCode::OptionError, 1, &[]))?;
             let option = match item.option {
                 Ok(option) if self.belongs(item.raw.kind) => option,
+                // RFC 4340 §15.
                 Ok(_) => {
                     self.refuse(&item, Refusal::Unknown)?;
                     continue;
@@ -70,6 +71,7 @@ impl Connection {
                 Opt::ElapsedTime(elapsed) => gathered.feedback.elapsed = Some(elapsed),
                 Opt::ReceiveRate(rate) => gathered.feedback.receive_rate = Some(rate),
                 Opt::LossEventRate(rate) => gathered.feedback.loss_event_rate = Some(rate),
+                // RFC 4342 §8.6.1.
                 // A second option continues the first; nine intervals fit into one.
                 Opt::LossIntervals(intervals) => {
                     gathered.feedback.intervals.get_or_insert(intervals);
@@ -114,6 +116,7 @@ impl Connection {
     /// that we have asked for.
     fn refuse(&self, item: &Item<'_>, refusal: Refusal) -> Result<(), Reset> {
         let (kind, data) = (item.raw.kind, item.raw.data);
+        // RFC 4340 §5.8.2.
         if item.mandatory {
             return Err(Reset::about_option(ResetCode::MandatoryError, kind, data));
         }

@@ -154,6 +154,7 @@ impl Endpoint {
     #[must_use]
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
         Self {
+            // RFC 4340 §8.1.3.
             limiter: RateLimiter::new(config.resets_per_second),
             serving_config: Arc::new(config.connection.clone()),
             config,
@@ -604,6 +605,7 @@ impl Endpoint {
             let (key, numbers) = (live.key, live.connection.last_numbers());
             let times = (live.began, now + self.config.time_wait);
             self.by_key.remove(&key);
+            // RFC 4340 §8.3.
             self.tombs.add(key, times, numbers, last_word, self.config.remembered);
         }
         if gone {

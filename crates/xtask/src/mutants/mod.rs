@@ -112,8 +112,9 @@ pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
             for (number, mutation) in item.mutations.iter().enumerate() {
                 let name = format!("{}:{}", section.name_of(item), number + 1);
                 let file = mutation.file.clone().or_else(|| item.code.clone());
-                let place = file
-                    .and_then(|file| PACKAGES.iter().find(|p| file.starts_with(p.folder)).map(|p| (*p, file)));
+                let place = file.and_then(|file| {
+                    PACKAGES.iter().find(|p| file.starts_with(p.folder)).map(|p| (*p, file))
+                });
                 let (package, file) = place.ok_or(format!("{name}: no file of a crate that is mutated"))?;
                 mutants.push(Mutant {
                     name,

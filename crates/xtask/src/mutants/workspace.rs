@@ -172,7 +172,9 @@ fn for_a_copy(manifest: &str) -> String {
             section = line;
         }
         // A mutant runs a few tests: it is built with little optimisation.
-        if section == "[profile.dev.package]" && ["tfrc = ", "tfrc-dccp = "].iter().any(|p| line.starts_with(p)) {
+        if section == "[profile.dev.package]"
+            && ["tfrc = ", "tfrc-dccp = "].iter().any(|p| line.starts_with(p))
+        {
             continue;
         }
         if line.starts_with("members = ") {
