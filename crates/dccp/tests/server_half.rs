@@ -572,3 +572,31 @@ fn a_report_counts_data_alone() {
         assert_eq!((rates.is_empty(), none), (false, !lost), "{rates:?}");
     }
 }
+
+/// RFC 6323 §3.3: what was agreed; CCVal is counted all the same.
+#[test]
+fn the_round_trip_time_is_on_data_and_syncs() {
+    let mut server = Server::open();
+    let id = server.id.expect("a connection");
+    server.endpoint.send(at(100), id, b"ours").expect("room");
+    let data = server.sent(100).concat();
+    assert_eq!(parse(&data).header.kind(), PacketType::Data);
+    let rtt = |bytes: &[u8]| options_of(bytes).into_iter().find(|(kind, _)| *kind == 128);
+    // 10 ms, in the fewest bytes.
+    assert_eq!(rtt(&data), Some((128, 10_000u16.to_be_bytes().to_vec())));
+    let sync = Header::Sync { seq: server.next(), ack: server.ack.add(1) };
+    server.hand(110, client_address(), &emit(server.ports, sync, &[], &[]));
+    let answer = server.sent(110).concat();
+    assert_eq!(parse(&answer).header.kind(), PacketType::SyncAck);
+    assert!(rtt(&answer).is_some());
+}
+
+/// RFC 6323 §3.3: the Reset names the option's first three bytes.
+#[test]
+fn an_invalid_round_trip_time_ends_the_connection() {
+    let mut server = Server::open();
+    let data = Header::Data { seq: Sequence::Long(server.next()) };
+    let answers = server.answers(100, data, &[128, 6, 7, 0, 0, 0, 0, 0]);
+    let [Header::Reset { reset, .. }] = answers.as_slice() else { panic!("{answers:?}") };
+    assert_eq!(*reset, Reset { code: ResetCode::OptionError, data: [128, 6, 7] });
+}

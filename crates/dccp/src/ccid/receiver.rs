@@ -146,6 +146,7 @@ impl DataReceiver {
             Ccid::Three => Ok(()),
             Ccid::Four => {
                 let counts = drop_counts(self.tfrc.loss_intervals());
+                // RFC 5622 §8.7.
                 list.push(&Opt::DroppedPackets(DroppedPackets::encode_each(counts, space)))
             }
         }

@@ -152,6 +152,7 @@ impl Connection {
             self.push_refused(list);
         }
         let reports_rtt = self.features.is_on(Feature::SendRttEstimate, Location::Local);
+        // RFC 6323 §3.3.
         if reports_rtt && (kind.carries_datagram() || matches!(kind, PacketType::Sync | PacketType::SyncAck))
         {
             list.push(&Opt::RttEstimate(RttEstimate::from_rtt(self.sender.tfrc().rtt())))?;

@@ -294,6 +294,7 @@ impl Connection {
             let source = if self.features.is_on(Feature::SendRttEstimate, Location::Remote) {
                 RttSource::Reports { handshake: self.handshake_rtt }
             } else {
+                // RFC 6323 §3.3.
                 RttSource::WindowCounter
             };
             let ccid = self.ccid(Location::Remote).unwrap_or(self.config.wishes.receiving.first());
@@ -383,6 +384,7 @@ impl Connection {
             self.pace.get_or_insert_with(|| Box::new(ReadPace::new(now))).advance(now);
         }
         // RFC 4340 §12.1.
+        // RFC 6773 §3.5.
         if self.awaits_ecn_confirm() {
             self.refused.get_or_insert_default().record(now, number, refused::PROTOCOL_CONSTRAINTS);
             return;

@@ -247,6 +247,7 @@ impl Endpoint {
 
     /// An ICMP message about a packet to `remote` whose beginning it quotes. It is ignored unless a
     /// connection sent that packet lately.
+    /// RFC 6773 §3.6.
     pub fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8], error: PathError) {
         let now = self.advance(now);
         let Some(quoted) = Quoted::parse(quoted) else { return };

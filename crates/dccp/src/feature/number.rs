@@ -80,6 +80,7 @@ impl Feature {
             Self::SendAckVector => 6,
             Self::SendNdpCount => 7,
             Self::MinimumChecksumCoverage => 8,
+            // RFC 6323 §3.2.2.
             Self::SendRttEstimate => 128,
             Self::SendLossEventRate => 192,
         }

@@ -158,6 +158,7 @@ impl<'a> Opt<'a> {
             Self::ElapsedTime(elapsed) => push_be(out, u64::from(elapsed.units()), elapsed.width()),
             Self::RttEstimate(rtt) => {
                 let n = u64::from(rtt.wire());
+                // RFC 6323 §3.2.1.
                 push_be(out, n, bytes_needed(n));
             }
             Self::LossIntervals(intervals) => {

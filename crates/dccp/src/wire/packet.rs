@@ -170,6 +170,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// [`ParseError`] says which byte is wrong; the datagram deserves no answer.
+    /// RFC 6773 §4.
     #[inline]
     pub fn parse(bytes: &'a [u8], integrity: Integrity) -> Result<Self, ParseError> {
         let short = ParseError::TooShort { length: bytes.len() };
@@ -231,6 +232,7 @@ impl<'a> Packet<'a> {
         self.header.emit([s1, s0, d1, d0, words, (self.ccval << 4) | self.coverage, 0, 0], out);
         out.extend_from_slice(self.options);
         out.extend_from_slice(self.payload);
+        // RFC 6773 §3.3.
         if let Integrity::Native(pseudo) = integrity {
             let sum = checksum::compute(pseudo, out.get(start..).unwrap_or_default(), covered);
             let field = out.get_mut(start + CHECKSUM_AT..).and_then(|rest| rest.first_chunk_mut::<2>());

@@ -138,6 +138,7 @@ fn place(packet: PacketType, option: u8) -> OptionRule {
             | kind::NDP_COUNT
             | kind::TIMESTAMP
             | kind::TIMESTAMP_ECHO
+            // RFC 5622 §8.
             | kind::DATA_CHECKSUM
             | kind::RTT_ESTIMATE => OptionRule::Right,
             _ => OptionRule::Ignored,

@@ -13,7 +13,7 @@ use tfrc_units::saturating;
 
 use crate::compliance::lists::{self, ItemState, Lists};
 use crate::{Outcome, root};
-use workspace::{TestBuild, Workspace};
+use workspace::Workspace;
 
 /// A package whose tests are run, and the folder that mutations may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +142,8 @@ fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, MutantFate)>, String> {
         if of_package.is_empty() {
             continue;
         }
-        let named: BTreeSet<&String> = of_package.iter().flat_map(|m| tests_of(m)).collect();
-        let programs: BTreeSet<&str> = named.iter().filter_map(|test| program(package, test)).collect();
+        let named: BTreeSet<&String> = of_package.iter().flat_map(tests_of).collect();
+        let programs: BTreeSet<Option<&str>> = named.iter().map(|test| program(package, test)).collect();
         let run = workspace.build(package, &programs)?;
         for test in named {
             if !run.passes(test)? {
@@ -160,28 +160,47 @@ fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, MutantFate)>, String> {
     Ok(results)
 }
 
-fn fate(workspace: &Workspace, mutant: &Mutant, programs: &BTreeSet<&str>) -> Result<MutantFate, String> {
+fn fate(
+    workspace: &Workspace,
+    mutant: &Mutant,
+    programs: &BTreeSet<Option<&str>>,
+) -> Result<MutantFate, String> {
     let original = workspace.read(Path::new(&mutant.file))?;
     let times = original.matches(&mutant.find).count();
     if times != 1 {
         return Ok(MutantFate::Broken(format!("its text occurs {times} times in {}", mutant.file)));
     }
     workspace.write(Path::new(&mutant.file), &original.replacen(&mutant.find, &mutant.replace, 1))?;
-    let fate = match workspace.build(mutant.package, programs) {
-        Err(why) => Ok(MutantFate::Broken(why)),
-        Ok(run) => judged(&run, mutant),
-    };
+    let fate = judged(workspace, mutant, programs);
     workspace.write(Path::new(&mutant.file), &original)?;
     fate
 }
 
-fn judged(run: &TestBuild, mutant: &Mutant) -> Result<MutantFate, String> {
-    for test in tests_of(mutant) {
-        if !run.passes(test)? {
-            return Ok(MutantFate::Killed);
+/// Only programs with tests named for the mutant are built, unit tests first; all of them if no
+/// named test fails.
+fn judged(
+    workspace: &Workspace,
+    mutant: &Mutant,
+    programs: &BTreeSet<Option<&str>>,
+) -> Result<MutantFate, String> {
+    for wanted in programs {
+        let named = tests_of(mutant).filter(|test| program(mutant.package, test) == *wanted);
+        let mut named = named.peekable();
+        if named.peek().is_none() {
+            continue;
+        }
+        let run = match workspace.build(mutant.package, &BTreeSet::from([*wanted])) {
+            Err(why) => return Ok(MutantFate::Broken(why)),
+            Ok(run) => run,
+        };
+        for test in named {
+            if !run.passes(test)? {
+                return Ok(MutantFate::Killed);
+            }
         }
     }
-    Ok(run.all()?.map_or(MutantFate::Survived, MutantFate::KilledByOthers))
+    let all = workspace.build(mutant.package, programs)?.all()?;
+    Ok(all.map_or(MutantFate::Survived, MutantFate::KilledByOthers))
 }
 
 /// The tests named for the mutant that are its package's.
