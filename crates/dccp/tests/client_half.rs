@@ -567,3 +567,17 @@ fn ports_are_hard_to_guess() {
     assert!(ports.len() >= 48, "{ports:?}");
     assert_eq!(port(7), port(7));
 }
+
+/// RFC 4340 §6.6.7, RFC 4342 §8: Send Loss Event Rate at either end.
+#[test]
+fn an_optional_feature_may_be_unknown() {
+    for at_byte in [31, 37] {
+        let mut client = Client::asking();
+        let mut space = CONFIRMS;
+        space[at_byte + 1..at_byte + 6].copy_from_slice(&[3, 192, 0, 0, 0]);
+        let response = client.response(ISR, client.iss);
+        let answers = client.answers(50, response, &space);
+        assert_eq!(answers.iter().map(Header::kind).collect::<Vec<_>>(), [PacketType::Ack]);
+        assert_eq!(client.connection.state(), State::PartOpen);
+    }
+}

@@ -96,11 +96,13 @@ fn summary() -> Result<Summary, String> {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).ok();
     let mut holes = holes(&lists, &tests, &read);
     holes.extend(words::holes(&lists));
+    let requirements = words::tally(&lists);
+    holes.extend(words::missing_rows(&read(words::PAGE).unwrap_or_default(), &requirements));
     let page = read(mutants::REPORT).unwrap_or_default();
     holes.extend(stale_rows(&mutants::mutants(&lists)?, &mutants::report::rows(&page)));
     Ok(Summary {
         sections: lists.sections.iter().map(|section| tally(section, &lists.exceptions)).collect(),
-        requirements: words::tally(&lists),
+        requirements,
         subtle_points: lists.points.len(),
         subtle_points_with_test: lists.points.iter().filter(|p| !p.tests.is_empty()).count(),
         holes,

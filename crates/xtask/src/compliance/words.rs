@@ -22,10 +22,19 @@ pub(crate) struct LevelCount {
     open: usize,
 }
 
+impl LevelCount {
+    const fn strength(&self) -> &'static str {
+        match self.level {
+            Level::Must => "MUST",
+            _ => "SHOULD",
+        }
+    }
+}
+
 impl fmt::Display for LevelCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rfc, level, words, done, exceptions, open } = self;
-        let level = if *level == Level::Must { "MUST" } else { "SHOULD" };
+        let Self { rfc, words, done, exceptions, open, .. } = self;
+        let level = self.strength();
         write!(f, "RFC {rfc}: {words} {level}: {done} done and tested, {exceptions} exceptions, {open} open")
     }
 }
@@ -51,6 +60,20 @@ pub(super) fn tally(lists: &Lists) -> Vec<LevelCount> {
             }
             count
         })
+        .collect()
+}
+
+/// The page that shows the counts, from the root of the repository.
+pub(super) const PAGE: &str = "docs/internals/conformance.md";
+
+/// Rows that the page lacks.
+pub(super) fn missing_rows(page: &str, counts: &[LevelCount]) -> Vec<String> {
+    let rows = counts.iter().map(|count| {
+        let LevelCount { rfc, words, done, exceptions, open, .. } = count;
+        format!("| {rfc} | {} | {words} | {done} | {exceptions} | {open} |", count.strength())
+    });
+    rows.filter(|row| !page.lines().any(|line| line == row))
+        .map(|row| format!("{PAGE} lacks {row}"))
         .collect()
 }
 
@@ -112,6 +135,14 @@ mod tests {
                 "RFC 1: 0 SHOULD: 0 done and tested, 0 exceptions, 0 open"
             ]
         );
+    }
+
+    #[test]
+    fn the_page_has_the_counts_of_the_lists() {
+        let counts = tally(&lists(ITEMS, "rfc = 1\ntotal = 3\nsections = { \"2\" = 3 }"));
+        let page = "| 1 | MUST | 3 | 2 | 1 | 0 |\n| 1 | SHOULD | 0 | 0 | 0 | 0 |\n";
+        assert_eq!(missing_rows(page, &counts), [""; 0]);
+        assert_eq!(missing_rows(&page.replace("2 | 1", "3 | 0"), &counts).len(), 1);
     }
 
     #[test]
