@@ -582,6 +582,7 @@ fn the_round_trip_time_is_on_data_and_syncs() {
     let data = server.sent(100).concat();
     assert_eq!(parse(&data).header.kind(), PacketType::Data);
     let rtt = |bytes: &[u8]| options_of(bytes).into_iter().find(|(kind, _)| *kind == 128);
+    assert_eq!(parse(&data).ccval, 0);
     // 10 ms, in the fewest bytes.
     assert_eq!(rtt(&data), Some((128, 10_000u16.to_be_bytes().to_vec())));
     let sync = Header::Sync { seq: server.next(), ack: server.ack.add(1) };
@@ -589,6 +590,10 @@ fn the_round_trip_time_is_on_data_and_syncs() {
     let answer = server.sent(110).concat();
     assert_eq!(parse(&answer).header.kind(), PacketType::SyncAck);
     assert!(rtt(&answer).is_some());
+    server.sent(3000);
+    server.endpoint.send(at(3000), id, b"ours").expect("room");
+    let data = server.sent(3000).pop().expect("a datagram");
+    assert_ne!(parse(&data).ccval, 0);
 }
 
 /// RFC 6323 §3.3: the Reset names the option's first three bytes.
