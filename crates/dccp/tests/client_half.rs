@@ -312,8 +312,10 @@ fn a_close_is_answered_with_reset_1() {
     let close = Header::Close { seq, ack: client.newest() };
     assert_eq!(client.answers(200, close, &[]), []);
     client.connection.accept_close(at(210));
-    let reset = Reset::new(ResetCode::Closed);
-    assert_eq!(client.headers(210), [Header::Reset { seq: client.newest(), ack: seq, reset }]);
+    let sent = client.sent(210).concat();
+    let reset = Reset { code: ResetCode::Closed, data: [0; 3] };
+    assert_eq!(parse(&sent).header, Header::Reset { seq: client.newest(), ack: seq, reset });
+    assert_eq!(sent[24..28], [1, 0, 0, 0], "the code, and no data (§5.6)");
     assert_eq!(client.connection.state(), State::Closed);
 }
 
@@ -405,6 +407,7 @@ fn a_mandatory_option_is_understood_or_the_end() {
         (&[1, 46, 4, 1, 2, 0, 0, 0], ResetCode::MandatoryError, [46, 1, 2]),
         // A known one with a length that it cannot have.
         (&[1, 41, 3, 7], ResetCode::MandatoryError, [41, 7, 0]),
+        (&[1, 37, 9, 1, 2, 3, 4, 5, 6, 7, 0, 0], ResetCode::MandatoryError, [37, 1, 2]),
         (&[1, 34, 4, 77, 0, 0, 0, 0], ResetCode::MandatoryError, [34, 77, 0]),
         (&[0, 0, 0, 1], ResetCode::OptionError, [1, 0, 0]),
         (&[1, 1, 0, 0], ResetCode::OptionError, [1, 0, 0]),

@@ -605,3 +605,19 @@ fn an_invalid_round_trip_time_ends_the_connection() {
     let [Header::Reset { reset, .. }] = answers.as_slice() else { panic!("{answers:?}") };
     assert_eq!(*reset, Reset { code: ResetCode::OptionError, data: [128, 6, 7] });
 }
+
+/// RFC 4340 §6.3.1: nothing is shared, so the old value is confirmed, with our list; and then we
+/// insist on ours (§10).
+#[test]
+fn a_ccid_that_is_not_shared_changes_nothing() {
+    let mut server = Server::listening();
+    let request = Header::Request { seq: server.seq, service: ServiceCode::NONE };
+    let asks = [32, 5, 1, 7, 9, 34, 4, 1, 7, 0, 0, 0];
+    server.hand(10, client_address(), &emit(server.ports, request, &asks, &[]));
+    let response = server.sent(10).concat();
+    let packet = parse(&response);
+    assert_eq!(packet.header.kind(), PacketType::Response);
+    for says in [&[35, 5, 1, 2, 3][..], &[33, 5, 1, 2, 3], &[1, 32, 4, 1, 3], &[1, 34, 4, 1, 3]] {
+        assert!(packet.options.windows(says.len()).any(|bytes| bytes == says), "{:?}", packet.options);
+    }
+}
