@@ -43,7 +43,7 @@ impl Client {
         let mut client = Self::asking();
         let mut space = CONFIRMS.to_vec();
         space.extend_from_slice(extra);
-        client.hand(50, client.response(ISR, client.iss), &space, &[]);
+        client.hand(50, response_with(ISR, client.iss), &space, &[]);
         assert_eq!(client.connection.state(), State::PartOpen);
         client
     }
@@ -57,10 +57,6 @@ impl Client {
         assert_eq!(client.connection.state(), State::Open);
         assert_eq!(client.headers(100), []);
         client
-    }
-
-    fn response(&self, seq: SeqNo48, ack: SeqNo48) -> Header {
-        Header::Response { seq, ack, service: ServiceCode::NONE }
     }
 
     /// The number of its newest packet.
@@ -101,6 +97,11 @@ impl Client {
         self.hand(ms, header, space, &[]);
         self.headers(ms)
     }
+}
+
+/// A Response with this number to a Request with that one.
+const fn response_with(seq: SeqNo48, ack: SeqNo48) -> Header {
+    Header::Response { seq, ack, service: ServiceCode::NONE }
 }
 
 fn seq_of(bytes: &[u8]) -> SeqNo48 {
@@ -157,7 +158,7 @@ fn who_gives_up_asking_acknowledges_nothing() {
 fn a_response_must_answer_a_request_of_ours() {
     let mut client = Client::asking();
     for (ms, ack) in [(1, client.iss.sub(1)), (2, client.iss.add(9))] {
-        let header = client.response(ISR, ack);
+        let header = response_with(ISR, ack);
         let answers = client.answers(ms, header, &CONFIRMS);
         let [Header::Reset { ack, reset, .. }] = answers.as_slice() else { panic!("{answers:?}") };
         assert_eq!((*ack, *reset), (ISR, Reset::packet_error(PacketType::Response)));
@@ -214,7 +215,7 @@ fn a_second_response_brings_its_own_cookies() {
     let mut client = Client::part_open(&[36, 3, 1, 36, 3, 2, 0, 0]);
     assert_eq!(cookies_of(&client.sent(50).concat()), [[1], [2]]);
     let second = client.next();
-    let response = client.response(second, client.iss);
+    let response = response_with(second, client.iss);
     let mut space = CONFIRMS.to_vec();
     space.extend_from_slice(&[36, 3, 3, 0]);
     client.hand(60, response, &space, &[]);
@@ -223,7 +224,7 @@ fn a_second_response_brings_its_own_cookies() {
     assert_eq!(parse(&ack).header, Header::Ack { numbers });
     assert_eq!(cookies_of(&ack), [[3]]);
     // An older one that comes late changes nothing: it is not what is acknowledged.
-    let late = client.response(ISR, client.iss);
+    let late = response_with(ISR, client.iss);
     client.hand(70, late, &space[..52], &[]);
     assert_eq!(cookies_of(&client.sent(70).concat()), [[3]]);
 }
@@ -252,7 +253,7 @@ fn packets_of_a_handshake_that_is_over_ask_for_a_sync() {
     for ms in [200, 210] {
         let seq = client.next();
         let header = match ms {
-            200 => client.response(seq, client.iss),
+            200 => response_with(seq, client.iss),
             _ => Header::Request { seq, service: ServiceCode::NONE },
         };
         let answers = client.answers(ms, header, &[]);
@@ -491,7 +492,7 @@ fn an_impossible_confirm_ends_the_connection() {
         let mut client = Client::asking();
         let mut space = CONFIRMS;
         space[at_byte..at_byte + bytes.len()].copy_from_slice(bytes);
-        let response = client.response(ISR, client.iss);
+        let response = response_with(ISR, client.iss);
         let answers = client.answers(50, response, &space);
         let [Header::Reset { reset, .. }] = answers.as_slice() else { panic!("{bytes:?}: {answers:?}") };
         assert_eq!(reset.code, ResetCode::OptionError, "{bytes:?}");
@@ -506,7 +507,7 @@ fn an_open_question_is_asked_until_it_is_answered() {
     let mut space = CONFIRMS.to_vec();
     space.drain(19..25);
     space.extend_from_slice(&[0, 0]);
-    let response = client.response(ISR, client.iss);
+    let response = response_with(ISR, client.iss);
     client.hand(50, response, &space, &[]);
     let asks = |bytes: &[u8]| parse(bytes).options.windows(5).any(|w| w == [32, 5, 7, 1, 0]);
     assert!(asks(&client.sent(50).concat()));
@@ -532,7 +533,7 @@ fn a_value_changes_with_its_confirm() {
     let mut client = Client::asking();
     let window = |client: &Client| client.connection.feature(Feature::SequenceWindow, Location::Local);
     assert_eq!(window(&client), 100);
-    let response = client.response(ISR, client.iss);
+    let response = response_with(ISR, client.iss);
     client.hand(50, response, &CONFIRMS, &[]);
     assert_eq!(window(&client), 1000);
 }
@@ -578,9 +579,25 @@ fn an_optional_feature_may_be_unknown() {
         let mut client = Client::asking();
         let mut space = CONFIRMS;
         space[at_byte + 1..at_byte + 6].copy_from_slice(&[3, 192, 0, 0, 0]);
-        let response = client.response(ISR, client.iss);
+        let response = response_with(ISR, client.iss);
         let answers = client.answers(50, response, &space);
         assert_eq!(answers.iter().map(Header::kind).collect::<Vec<_>>(), [PacketType::Ack]);
         assert_eq!(client.connection.state(), State::PartOpen);
+    }
+}
+
+/// RFC 4340 §6.6.2: a Confirm in STABLE answers nothing.
+#[test]
+fn a_confirm_without_a_question_is_ignored() {
+    use tfrc_dccp::feature::{Feature, Location};
+    for confirm in [[35, 5, 7, 0, 0, 0, 0, 0], [35, 9, 3, 0, 0, 0, 0, 1], [35, 3, 1, 0, 0, 0, 0, 0]] {
+        let mut client = Client::open();
+        let mut space = confirm.to_vec();
+        space.resize(12, 0);
+        let ack = client.ack(client.newest());
+        assert_eq!(client.answers(200, ack, &space), [], "{confirm:?}");
+        let value = |feature| client.connection.feature(feature, Location::Local);
+        let values = [Feature::SendNdpCount, Feature::SequenceWindow, Feature::Ccid].map(value);
+        assert_eq!((values, client.connection.state()), ([1, 1000, 3], State::Open));
     }
 }
