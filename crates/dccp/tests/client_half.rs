@@ -538,8 +538,8 @@ fn a_value_changes_with_its_confirm() {
     assert_eq!(window(&client), 1000);
 }
 
-/// RFC 4340 §5.1: CCVal belongs to the packets of the half-connection's data; and their numbers have
-/// 48 bits (§7.6.2).
+/// RFC 4340 §5.1: CCVal belongs to the packets of the half-connection's data; their numbers have 48
+/// bits (§7.6.2).
 #[test]
 fn only_data_packets_count_time() {
     let mut client = Client::open();

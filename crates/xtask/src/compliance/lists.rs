@@ -127,8 +127,8 @@ struct Points {
     point: Vec<SubtlePoint>,
 }
 
-/// How many requirement words an RFC has, as counted in its text: MUST, SHALL, SHOULD, REQUIRED and
-/// RECOMMENDED, each also with NOT. MAY and OPTIONAL are not counted.
+/// The number of requirement words in an RFC, counted in its text: MUST, SHALL, SHOULD, REQUIRED
+/// and RECOMMENDED, each also with NOT. MAY and OPTIONAL are not counted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequirementWords {

@@ -1,5 +1,5 @@
-//! Is a list complete? The requirement words of each section are counted in the text and recorded in
-//! `compliance/words.toml`; the items of the section must cover as many.
+//! Completeness of the lists: the requirement words of each section are counted in the text and
+//! recorded in `compliance/words.toml`; the items of the section must cover as many.
 
 use std::fmt;
 
