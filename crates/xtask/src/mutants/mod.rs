@@ -109,9 +109,11 @@ pub(crate) fn run(Choice { sample, seed, prefixes }: &Choice) -> Outcome {
     verdict(&results)
 }
 
-/// Three mutants, chosen by the commit: cheap enough for every change.
+/// Three mutants of the core, chosen by the commit: cheap enough for every change. Those of
+/// tfrc-dccp take longer to build, and not all of them have been tried.
 pub(crate) fn sample() -> Outcome {
-    run(&Choice { sample: Some(3), ..Choice::default() })
+    let prefixes = ["3714/", "4828/", "5348/", "8083/"].map(str::to_owned).to_vec();
+    run(&Choice { sample: Some(3), prefixes, ..Choice::default() })
 }
 
 /// All mutations of the lists.
