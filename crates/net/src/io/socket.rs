@@ -44,6 +44,7 @@ const ERRORS: usize = 256;
 const LONGEST: usize = 65_507;
 
 /// A UDP socket with ECN both ways, receive times from the kernel, and batches.
+/// RFC 6773 §3.5.
 #[derive(Debug)]
 pub struct Socket {
     socket: Watched,
@@ -149,6 +150,8 @@ impl Socket {
     }
 
     fn with_batch(socket: UdpSocket, clock: Clock, batch: usize) -> io::Result<Self> {
+        // Its packets go with DF set (RFC 4340 §14, RFC 4340 §14.2).
+        // RFC 6773 §3.1.
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
         // Larger buffers are a wish: systems cap them.
@@ -595,6 +598,14 @@ fn transmit(from: Option<IpAddr>, datagram: Outgoing<'_>) -> Transmit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RFC 4340 §14.2.
+    #[tokio::test]
+    async fn packets_are_not_fragmented() {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a port");
+        let socket = Socket::from_std(socket, Clock::start()).expect("a socket");
+        assert!(!socket.state.may_fragment());
+    }
 
     #[test]
     fn kernel_stamps_are_ages() {
