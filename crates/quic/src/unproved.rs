@@ -13,8 +13,8 @@ const TIMES: u64 = 3;
 /// The least bytes of a client's first datagram (RFC 9000 §14.1).
 const FIRST: u64 = 1200;
 
-/// Addresses whose handshakes have ended that are still bounded: QUIC may repeat its last packet. More
-/// than end in the second or so of that, at the 600 a second of one address that are tested.
+/// Addresses whose handshakes have ended that are still bounded: QUIC may repeat its last packet.
+/// More than end in the second or so of that, at the 600 a second of one address that are tested.
 const ENDED: usize = 1024;
 
 /// The addresses of an endpoint's handshakes that have proved nothing.

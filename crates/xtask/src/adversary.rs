@@ -1,5 +1,5 @@
-//! Two endpoints over the worst of networks, for as long as asked: the module `adversary` of the test
-//! `memory` of `crates/dccp`, whose core is optimised in every profile.
+//! Two endpoints over the worst of networks, for as long as asked: the module `adversary` of the
+//! test `memory` of `crates/dccp`, whose core is optimised in every profile.
 
 use std::io::Write as _;
 use std::process::Stdio;
