@@ -24,6 +24,13 @@ fn figures(recording: &Recording) {
     let of_connections: u64 = recording.connections.iter().map(|connection| connection.packets).sum();
     let others: u64 = recording.other.values().sum();
     assert!(of_connections + recording.left_out + others <= recording.packets);
+    for flow in &recording.rtp {
+        assert!(flow.lost.is_none_or(|lost| lost <= flow.reported), "{flow:?}");
+        for row in &flow.series {
+            let delays = [row.queueing_s, row.answered_s];
+            assert!(row.sent_bps.is_finite() && delays.iter().flatten().all(|s| s.is_finite() && *s >= 0.0));
+        }
+    }
     for direction in recording.connections.iter().flat_map(|connection| &connection.directions) {
         for report in &direction.reports.series {
             let all = [

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod advisor;
+mod capture;
 mod config;
 mod custom;
 mod equation;
@@ -28,6 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SessionError", py.get_type::<failure::SessionError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<advisor::Advisor>()?;
+    module.add_class::<capture::NativeCapture>()?;
     module.add_class::<config::Config>()?;
     module.add_class::<equation::Equation>()?;
     module.add_class::<exchange::FileCopy>()?;
@@ -41,6 +43,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::NativeSimulation>()?;
     module.add_class::<simulation::RunCache>()?;
     module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
     module.add_function(wrap_pyfunction!(recording::code_version, module)?)?;
     module.add_function(wrap_pyfunction!(recording::emulated, module)?)?;
     module.add_function(wrap_pyfunction!(recording::emulation_job, module)?)?;

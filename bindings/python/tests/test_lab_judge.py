@@ -272,6 +272,7 @@ def test_other_spellings_mean_the_same() -> None:
     for word, says in [
         ("figure-10", "may be rhee-xu/figure-10 or sigcomm2000/fig-09 (sigcomm/fig-10 at the conference) or"),
         ("wbl04/methodz", "did you mean wbl04/methods?"), ("q", "`tfrc-lab list` names them all"),
+        ("", "`all` means every experiment"),
     ]:  # fmt: skip
         with pytest.raises(BadExperiment, match=re.escape(says)):
             library.load(EXPERIMENTS, [word])

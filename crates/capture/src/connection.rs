@@ -14,7 +14,7 @@ use crate::arrivals::Came;
 use crate::broken::{Breach, Breaches};
 use crate::describe;
 use crate::document::{Carrier, ConnectionSeen, Said, Tap};
-use crate::end::{End, Side, name};
+use crate::end::{End, OneWay, Side, name};
 use crate::half::{Half, Told};
 use crate::rtt::{Handshake, Place, round_trips};
 
@@ -67,6 +67,7 @@ pub(crate) struct Connection {
     out_of_step: u64,
     syncs: u64,
     ends: [End; 2],
+    one_way: [OneWay; 2],
     halves: [Half; 2],
     /// The number that each end's first packet after the handshake must have.
     next: [Option<u64>; 2],
@@ -105,6 +106,7 @@ impl Connection {
             out_of_step: 0,
             syncs: 0,
             ends: [End::new(), End::new()],
+            one_way: [OneWay::default(); 2],
             halves: [Half::new(lost.cloned()), Half::new(None)],
             next: [None; 2],
             handshake: Handshake::default(),
@@ -211,6 +213,7 @@ impl Connection {
         let sample = ack.and_then(|ack| self.ends[peer].on_acknowledged(seen.at, ack, held));
         if let Some(value) = report.timestamp {
             self.ends[from].on_timestamp(seen.at, value);
+            self.one_way[from].on_timestamp(seen.at, value);
         }
         if let Some((value, held)) = report.echo {
             self.ends[peer].on_echo(seen.at, value, held);
@@ -335,6 +338,12 @@ impl Connection {
         let near_receiver = place == at(by);
         let near_sender = place == at(half);
         let r = if near_sender { sample.filter(|s| *s > 0.0).or(r) } else { r };
+        let queueing = match (near_sender, sample.zip(self.ends[half].acknowledged.least())) {
+            (true, sample) => sample.map(|(sample, least)| ((sample - least).max(0.0), "round trips")),
+            (false, _) => {
+                self.one_way[half].latest().filter(|_| near_receiver).map(|delay| (delay, "timestamps"))
+            }
+        };
         let delay = match (near_sender, near_receiver) {
             (true, _) => 0.0,
             (_, true) => r.unwrap_or(0.0),
@@ -352,6 +361,7 @@ impl Connection {
             inverse_p,
             receive_rate: report.received.map(|bytes| Rate::from_bytes_per_sec(f64::from(bytes))),
             rtt: r.filter(|r| *r > 0.0).map(Duration::from_secs_f64),
+            queueing,
             delay: Duration::from_secs_f64(delay),
         };
         let half = &mut self.halves[half];

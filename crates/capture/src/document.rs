@@ -30,6 +30,84 @@ pub struct Recording {
     pub left_out: u64,
     /// The DCCP connections, in the order of their first packets.
     pub connections: Vec<ConnectionSeen>,
+    /// Flows of RTP, in the order of their first packets; at most 32.
+    pub rtp: Vec<RtpFlow>,
+}
+
+/// RTP of one direction between two UDP ports.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRtpFlow")]
+pub struct RtpFlow {
+    /// Address and UDP port of the sender of the media.
+    pub from: String,
+    /// Address and UDP port of the receiver.
+    pub to: String,
+    /// Its first packet, by its number in the file.
+    pub first_packet: u64,
+    /// RTP packets that passed the tap.
+    pub packets: u64,
+    /// Bytes of UDP in them.
+    pub bytes: u64,
+    /// Time from the first to the last, seconds.
+    pub duration_s: f64,
+    /// Mean rate over that time, bit/s.
+    pub rate_bps: Option<f64>,
+    /// Its streams; at most 8.
+    pub streams: Vec<RtpStream>,
+    /// Kind of the feedback: `transport-wide feedback` or `RFC 8888`; `None` without any that can
+    /// be read.
+    pub feedback: Option<String>,
+    /// Reports of that kind.
+    pub reports: u64,
+    /// RTCP datagrams against the flow that cannot be read: encrypted (SRTCP) or damaged.
+    pub unreadable_rtcp: u64,
+    /// Packets of which a report said whether they came.
+    pub reported: u64,
+    /// Those that did not come: losses after the tap. `None` without feedback.
+    pub lost: Option<u64>,
+    /// Median time from a packet to the report on it, seconds: R from the tap, and the time for
+    /// which the receiver held the report.
+    pub answered_s: Option<f64>,
+    /// Queueing delay from the tap to the receiver, one way.
+    pub queueing: Option<Queueing>,
+    /// Rows of half a second or more; of many, at equal distances.
+    pub series: Vec<RtpRow>,
+}
+
+/// A stream of an RTP flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRtpStream")]
+pub struct RtpStream {
+    /// SSRC, eight hexadecimal digits.
+    pub ssrc: String,
+    /// Payload type of its last packet.
+    pub payload_type: u8,
+    /// Packets.
+    pub packets: u64,
+    /// Sequence numbers that are missing at the tap.
+    pub missing_before_tap: u64,
+    /// Packets that came after one with a higher number, or twice.
+    pub late: u64,
+}
+
+/// A stretch of an RTP flow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureRtpRow")]
+pub struct RtpRow {
+    /// Its end, seconds.
+    pub time_s: f64,
+    /// Rate that passed the tap, bit/s of UDP.
+    pub sent_bps: f64,
+    /// Rate of packets that reports of this time acknowledge, bit/s.
+    pub received_bps: Option<f64>,
+    /// Sequence numbers that are missing at the tap.
+    pub missing_before_tap: u64,
+    /// Packets that reports of this time say have not come.
+    pub lost: Option<u64>,
+    /// The most queueing delay, seconds.
+    pub queueing_s: Option<f64>,
+    /// Time from the newest packet of the last report to that report, seconds.
+    pub answered_s: Option<f64>,
 }
 
 /// A DCCP connection.
@@ -173,8 +251,26 @@ pub struct Direction {
     pub reports: Reports,
     /// Sent and allowed rates.
     pub rates: Rates,
+    /// Queueing delay, where the tap sees both times of packets.
+    pub queueing: Option<Queueing>,
     /// Options in this direction.
     pub options: Vec<OptionSeen>,
+}
+
+/// Queueing delay of one direction: delays less the least one so far, seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureQueueing")]
+pub struct Queueing {
+    /// `round trips`: both ways, from a data packet to its acknowledgement, at the sender;
+    /// `timestamps`: one way, from the sender's Timestamp to the arrival, at the receiver;
+    /// `feedback`: one way, from the tap to the receiver, of RTP.
+    pub by: String,
+    /// Delays that were measured.
+    pub samples: u64,
+    /// Their median.
+    pub median_s: Option<f64>,
+    /// The most.
+    pub most_s: Option<f64>,
 }
 
 /// Losses of one direction.
@@ -283,6 +379,10 @@ pub struct Rates {
     pub stretches: u64,
     /// Stretches by the term that limited the rate.
     pub limits: BTreeMap<String, u64>,
+    /// Median of sent ÷ allowed by the profile `balanced`.
+    pub balanced_share_median: Option<f64>,
+    /// Stretches by the term that would have limited it with `balanced`.
+    pub balanced_limits: BTreeMap<String, u64>,
     /// The stretches in their order; of many, at equal distances.
     pub series: Vec<Stretch>,
 }
@@ -303,10 +403,16 @@ pub struct Stretch {
     pub equation_by_arrivals_bps: Option<f64>,
     /// Twice X_recv as reported, bit/s.
     pub twice_receive_rate_bps: Option<f64>,
+    /// X that the profile `balanced` would have allowed by the same reports, bit/s.
+    pub balanced_bps: f64,
     /// R that was used, seconds.
     pub r_s: f64,
+    /// Queueing delay at its end, seconds.
+    pub queueing_s: Option<f64>,
     /// The term that limited the rate.
     pub limit: String,
+    /// The term that would have limited it with `balanced`.
+    pub balanced_limit: String,
 }
 
 /// An option that was seen.

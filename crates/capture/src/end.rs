@@ -129,6 +129,35 @@ impl End {
     }
 }
 
+/// Delays from one end to the tap by the Timestamps of that end (RFC 4340 §13.1), less the least
+/// one. A clock that runs faster or slower than the tap's shows as a delay that grows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OneWay {
+    first: Option<(Instant, u32)>,
+    least: f64,
+    latest: Option<f64>,
+}
+
+impl OneWay {
+    /// Nanoseconds in a unit of a Timestamp.
+    const UNIT: f64 = 1e4;
+
+    pub(crate) fn on_timestamp(&mut self, at: Instant, value: u32) {
+        let (first_at, first) = *self.first.get_or_insert((at, value));
+        // The difference of two clocks; Timestamps wrap after 11.9 hours.
+        let sent = f64::from(value.wrapping_sub(first).cast_signed()) * Self::UNIT;
+        let came = at.saturating_since(first_at).as_nanos() as f64;
+        let delay = (came - sent) / 1e9;
+        self.least = self.least.min(delay);
+        self.latest = Some(delay - self.least);
+    }
+
+    /// The delay of the latest packet above the least, seconds.
+    pub(crate) const fn latest(&self) -> Option<f64> {
+        self.latest
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +175,18 @@ mod tests {
         assert_eq!(end.on_packet(Instant::ZERO, long(0)), Some(ORIGIN + 1));
         assert_eq!(end.number(Sequence::Short(SeqNo48::new(5).short())), Some(ORIGIN + 6));
         assert_eq!(end.number(long(1 << 40)), None);
+    }
+
+    /// The delays above the least, whatever the offset of the clocks, and where Timestamps wrap.
+    #[test]
+    fn one_way_delays_are_above_the_least() {
+        let mut one_way = OneWay::default();
+        let delays = [(0, 20), (10, 25), (20, 20), (30, 15), (40, 50)].map(|(sent, delay)| {
+            let value = u32::MAX.wrapping_add(sent * 100);
+            one_way.on_timestamp(Instant::from_nanos(u64::from(sent + delay) * 1_000_000), value);
+            (one_way.latest().unwrap_or(f64::NAN) * 1e3).round()
+        });
+        assert_eq!(delays, [0.0, 5.0, 0.0, 0.0, 35.0]);
     }
 
     #[test]

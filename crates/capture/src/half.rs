@@ -7,7 +7,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use crate::arrivals::{Arrivals, Came, InverseP, without_discounting};
 use crate::bounded::{Samples, Series};
-use crate::document::{Direction, Gap, LossEvent, LossesSeen, OptionSeen, ReportSeen, Reports};
+use crate::document::{Direction, Gap, LossEvent, LossesSeen, OptionSeen, Queueing, ReportSeen, Reports};
 use crate::model::{Effect, Model};
 
 /// Reports that are kept.
@@ -32,6 +32,8 @@ pub(crate) struct Told {
     /// X_recv.
     pub(crate) receive_rate: Option<Rate>,
     pub(crate) rtt: Option<Duration>,
+    /// Queueing delay in seconds, and how it was measured.
+    pub(crate) queueing: Option<(f64, &'static str)>,
     /// Time from here until what the sender does about the report passes the tap.
     pub(crate) delay: Duration,
 }
@@ -66,6 +68,8 @@ pub(crate) struct Half {
     reports: Series<ReportSeen>,
     last_report: Option<Instant>,
     spacing: Samples,
+    queueing: Samples,
+    queueing_by: Option<&'static str>,
     since_report: u64,
     /// Reports with a loss event, and how many of them agree with each rule.
     compared: u64,
@@ -90,6 +94,8 @@ impl Half {
             reports: Series::new(REPORTS),
             last_report: None,
             spacing: Samples::new(),
+            queueing: Samples::new(),
+            queueing_by: None,
             since_report: 0,
             compared: 0,
             agreeing: [0; RULES.len()],
@@ -160,11 +166,16 @@ impl Half {
             passed_bps: since.filter(|s| *s > 0.0).map(|s| self.since_report as f64 * 8.0 / s),
         });
         (self.last_report, self.since_report) = (Some(told.at), 0);
+        if let Some((delay, by)) = told.queueing {
+            self.queueing.push(delay);
+            self.queueing_by = Some(by);
+        }
         if let (Some(rtt), Some(receive_rate)) = (told.rtt, told.receive_rate) {
             let p = Probability::saturating(told.inverse_p.map_or(0.0, |inverse| 1.0 / inverse));
             let by_arrivals = shown(by.plain).map(|inverse| 1.0 / inverse);
             let at = told.at + told.delay;
-            self.model.on_report(told.at, Effect { at, rtt, p, by_arrivals, receive_rate });
+            let queueing = told.queueing.map(|(delay, _)| delay);
+            self.model.on_report(told.at, Effect { at, rtt, p, by_arrivals, receive_rate, queueing });
         }
     }
 
@@ -223,6 +234,12 @@ impl Half {
                 series: self.reports.items().to_vec(),
             },
             rates: self.model.rates(),
+            queueing: self.queueing_by.map(|by| Queueing {
+                by: by.to_owned(),
+                samples: self.queueing.count(),
+                median_s: self.queueing.median(),
+                most_s: self.queueing.most(),
+            }),
             options: self.options.into_values().collect(),
         }
     }

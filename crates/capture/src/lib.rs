@@ -2,7 +2,8 @@
 //!
 //! [`read`] takes a pcap or pcapng file and returns a [`Recording`]: for each DCCP connection the
 //! place of the tap, round-trip times, losses, loss events and p by RFC 5348 next to p as reported,
-//! the rate that RFC 5348 allowed next to the rate sent, the negotiation, and broken requirements.
+//! the rate that RFC 5348 allowed next to the rate sent, the negotiation, and broken requirements;
+//! for each flow of RTP its rate, losses and delays by feedback.
 //! [`text`] writes it for a terminal; the types of [`document`] are its JSON form.
 //!
 //! A file of any length is read once, in bounded memory: at most 256 connections are analysed, and
@@ -24,6 +25,7 @@ mod model;
 mod native;
 mod read;
 mod recording;
+mod rtp;
 mod rtt;
 pub mod text;
 

@@ -1,10 +1,12 @@
-//! The rate that RFC 5348 allowed a sender, by the reports that went to it, next to what it sent.
+//! The rate that RFC 5348 allowed a sender, by the reports that went to it, next to what it sent,
+//! and the rate that the profile `balanced` would have allowed.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use tfrc::equation::Equation;
 use tfrc::guard::CircuitBreaker;
-use tfrc::{Config, Feedback, Limit, LossReport, PacketCount, Sender, Settings};
+use tfrc::study::Profile;
+use tfrc::{Feedback, Limit, LossReport, PacketCount, Sender, Settings};
 use tfrc_units::{Duration, Instant, Probability, Rate, saturating};
 
 use crate::bounded::{Samples, Series};
@@ -24,44 +26,80 @@ pub(crate) struct Effect {
     /// p by RFC 5348 from the arrivals, where the tap sees them.
     pub(crate) by_arrivals: Option<f64>,
     pub(crate) receive_rate: Rate,
+    /// Queueing delay, seconds.
+    pub(crate) queueing: Option<f64>,
 }
 
-/// A sender by RFC 5348 that hears what the real one hears.
+/// A sender by one profile, and the terms that limited its rate.
+#[derive(Debug, Clone)]
+struct Judge {
+    sender: Sender,
+    shares: Samples,
+    limits: BTreeMap<String, u64>,
+}
+
+impl Judge {
+    fn new(profile: Profile) -> Self {
+        let settings = Settings { circuit_breaker: CircuitBreaker::Off, ..Settings::for_profile(profile) };
+        let config = settings.validate().unwrap_or_default();
+        Self { sender: Sender::new(&config), shares: Samples::new(), limits: BTreeMap::new() }
+    }
+
+    /// The allowed rate, in bytes/s; `None` while there is no bound.
+    fn allowed(&self) -> Option<Rate> {
+        Some(self.sender.allowed_rate()).filter(|allowed| !allowed.is_zero() && !allowed.is_infinite())
+    }
+
+    /// A stretch with this share of the allowed rate ends; returns the term that limited it.
+    fn on_share(&mut self, share: f64) -> &'static str {
+        let limit = match self.sender.rate_reason().into() {
+            _ if share < 0.9 => Limit::Application,
+            limit => limit,
+        };
+        self.shares.push(share);
+        *self.limits.entry(limit_text(limit).to_owned()).or_default() += 1;
+        limit_text(limit)
+    }
+}
+
+/// Senders by RFC 5348 and by `balanced` that hear what the real one hears.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
-    sender: Sender,
+    rfc5348: Judge,
+    balanced: Judge,
     coming: VecDeque<Effect>,
     /// Begin of the current stretch and the data since then, from the first report on.
     since: Option<Instant>,
     bytes: u64,
     last: Option<Effect>,
-    shares: Samples,
     above: u64,
-    limits: BTreeMap<String, u64>,
     series: Series<Stretch>,
 }
 
 impl Model {
     pub(crate) fn new() -> Self {
-        let settings = Settings { circuit_breaker: CircuitBreaker::Off, ..Settings::default() };
-        let config: Config = settings.validate().unwrap_or_default();
         Self {
-            sender: Sender::new(&config),
+            rfc5348: Judge::new(Profile::Rfc5348),
+            balanced: Judge::new(Profile::Balanced),
             coming: VecDeque::new(),
             since: None,
             bytes: 0,
             last: None,
-            shares: Samples::new(),
             above: 0,
-            limits: BTreeMap::new(),
             series: Series::new(STRETCHES),
         }
+    }
+
+    fn senders(&mut self) -> [&mut Sender; 2] {
+        [&mut self.rfc5348.sender, &mut self.balanced.sender]
     }
 
     /// A data packet passes the tap.
     pub(crate) fn on_sent(&mut self, at: Instant, size: usize) {
         self.advance(at);
-        self.sender.on_sent(at, saturating::<u32>(size));
+        for sender in self.senders() {
+            sender.on_sent(at, saturating::<u32>(size));
+        }
         self.bytes += size as u64;
     }
 
@@ -80,25 +118,23 @@ impl Model {
             self.coming.pop_front();
             self.apply(effect);
         }
-        self.sender.handle_timeout(now);
+        self.senders().into_iter().for_each(|sender| sender.handle_timeout(now));
     }
 
     fn apply(&mut self, effect: Effect) {
-        self.sender.handle_timeout(effect.at);
+        self.senders().into_iter().for_each(|sender| sender.handle_timeout(effect.at));
         self.end_stretch(&effect);
-        self.sender.on_feedback(
-            effect.at,
-            Feedback {
-                newest_sent_at: Instant::from_nanos(
-                    effect.at.as_nanos().saturating_sub(effect.rtt.as_nanos()),
-                ),
-                elapsed: Duration::ZERO,
-                receive_rate: effect.receive_rate,
-                loss_event_rate: effect.p,
-                losses: LossReport::NoNewLoss,
-                count: PacketCount::Unknown,
-            },
-        );
+        let feedback = Feedback {
+            newest_sent_at: Instant::from_nanos(effect.at.as_nanos().saturating_sub(effect.rtt.as_nanos())),
+            elapsed: Duration::ZERO,
+            receive_rate: effect.receive_rate,
+            loss_event_rate: effect.p,
+            losses: LossReport::NoNewLoss,
+            count: PacketCount::Unknown,
+        };
+        for sender in self.senders() {
+            sender.on_feedback(effect.at, feedback);
+        }
         self.last = Some(effect);
     }
 
@@ -112,24 +148,17 @@ impl Model {
         if time < effect.rtt || time.is_zero() {
             return;
         }
-        let allowed = self.sender.allowed_rate();
         let sent = self.bytes as f64 / time.as_secs_f64();
         (self.since, self.bytes) = (Some(effect.at), 0);
-        if allowed.is_zero() || allowed.is_infinite() {
+        let (Some(allowed), Some(balanced)) = (self.rfc5348.allowed(), self.balanced.allowed()) else {
             return;
-        }
-        let share = sent / allowed.bytes_per_sec();
-        let segment = self.sender.segment_size();
+        };
+        let segment = self.rfc5348.sender.segment_size();
         // A rate is quantised by a packet in a stretch.
         let packet = segment / time.as_secs_f64();
-        let is_above = sent > allowed.bytes_per_sec() + packet;
-        let limit = match self.sender.rate_reason().into() {
-            _ if share < 0.9 => Limit::Application,
-            limit => limit,
-        };
-        self.shares.push(share);
-        self.above += u64::from(is_above);
-        *self.limits.entry(limit_text(limit).to_owned()).or_default() += 1;
+        self.above += u64::from(sent > allowed.bytes_per_sec() + packet);
+        let limit = self.rfc5348.on_share(sent / allowed.bytes_per_sec());
+        let balanced_limit = self.balanced.on_share(sent / balanced.bytes_per_sec());
         let equation = |p: Probability| {
             (p > Probability::ZERO).then(|| Equation::default().rate(segment, last.rtt, p).bits_per_sec())
         };
@@ -141,19 +170,24 @@ impl Model {
             equation_by_arrivals_bps: last.by_arrivals.map(Probability::saturating).and_then(equation),
             twice_receive_rate_bps: (!last.receive_rate.is_zero())
                 .then(|| last.receive_rate.bits_per_sec() * 2.0),
+            balanced_bps: balanced.bits_per_sec(),
             r_s: last.rtt.as_secs_f64(),
-            limit: limit_text(limit).to_owned(),
+            queueing_s: effect.queueing,
+            limit: limit.to_owned(),
+            balanced_limit: balanced_limit.to_owned(),
         });
     }
 
     /// The rates so far.
     pub(crate) fn rates(&self) -> Rates {
         Rates {
-            share_median: self.shares.median(),
-            share_most: self.shares.most(),
+            share_median: self.rfc5348.shares.median(),
+            share_most: self.rfc5348.shares.most(),
             above: self.above,
-            stretches: self.shares.count(),
-            limits: self.limits.clone(),
+            stretches: self.rfc5348.shares.count(),
+            limits: self.rfc5348.limits.clone(),
+            balanced_share_median: self.balanced.shares.median(),
+            balanced_limits: self.balanced.limits.clone(),
             series: self.series.items().to_vec(),
         }
     }

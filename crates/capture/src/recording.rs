@@ -10,6 +10,7 @@ use crate::connection::{Beginning, ChecksumSeen, Connection, Sighting};
 use crate::document::Recording;
 use crate::link::{self, Content, IpPacket};
 use crate::read::{FileFacts, Frame};
+use crate::rtp::Rtp;
 use crate::{DCCP_IN_UDP, Options};
 
 /// IP protocol numbers.
@@ -40,6 +41,7 @@ pub(crate) struct Table<'o> {
     pairs: BTreeSet<[(IpAddr, u16); 2]>,
     other: BTreeMap<String, u64>,
     left_out: u64,
+    rtp: Rtp,
 }
 
 /// A datagram that may hold a DCCP packet.
@@ -52,7 +54,7 @@ struct Datagram<'a> {
 }
 
 impl<'o> Table<'o> {
-    pub(crate) const fn new(options: &'o Options) -> Self {
+    pub(crate) fn new(options: &'o Options) -> Self {
         Self {
             options,
             begins: None,
@@ -62,6 +64,7 @@ impl<'o> Table<'o> {
             pairs: BTreeSet::new(),
             other: BTreeMap::new(),
             left_out: 0,
+            rtp: Rtp::default(),
         }
     }
 
@@ -74,13 +77,19 @@ impl<'o> Table<'o> {
             Content::Fragment => return self.count("fragments of IP packets"),
             Content::Other(kind) => return self.count(kind),
         };
+        let at = Instant::from_nanos(frame.at.saturating_sub(begins));
         let Some(datagram) = self.datagram(ip) else {
+            if let Some((header, bytes)) = udp(&ip) {
+                let [from, to] = header.ports;
+                let way = [(ip.from, from), (ip.to, to)];
+                self.rtp.on_datagram(frame.number, at, way, bytes, bytes.len() + ip.missing);
+            }
             return match protocol_name(ip.protocol) {
                 Some(name) => self.count(name),
                 None => self.count(&format!("IP protocol {}", ip.protocol)),
             };
         };
-        self.on_datagram(frame.number, Instant::from_nanos(frame.at.saturating_sub(begins)), &datagram)
+        self.on_datagram(frame.number, at, &datagram)
     }
 
     fn count(&mut self, kind: &str) -> bool {
@@ -210,6 +219,12 @@ impl<'o> Table<'o> {
     /// The result.
     pub(crate) fn finish(self, facts: FileFacts) -> Recording {
         let begins = self.begins.unwrap_or_default();
+        let (rtp, rtp_packets) = self.rtp.finish();
+        let mut other = self.other;
+        if let Some(count) = other.get_mut("UDP") {
+            *count = count.saturating_sub(rtp_packets);
+        }
+        other.retain(|_, count| *count > 0);
         Recording {
             format: facts.format.to_owned(),
             links: facts.links.into_iter().map(link::name).collect(),
@@ -218,9 +233,10 @@ impl<'o> Table<'o> {
             duration_s: self.ends.saturating_sub(begins) as f64 / 1e9,
             begins_s: begins as f64 / 1e9,
             fault: facts.fault,
-            other: self.other,
+            other,
             left_out: self.left_out,
             connections: self.connections.into_iter().map(Connection::finish).collect(),
+            rtp,
         }
     }
 }

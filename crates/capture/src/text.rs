@@ -1,11 +1,14 @@
 //! A recording in words and tables, for a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 use tfrc_units::{Duration, Rate};
 
 use crate::describe::percent;
-use crate::document::{Carrier, ConnectionSeen, Direction, LossesSeen, Recording, ReportSeen, Stretch, Tap};
+use crate::document::{
+    Carrier, ConnectionSeen, Direction, LossesSeen, Queueing, Recording, ReportSeen, RtpFlow, Stretch, Tap,
+};
 
 /// Rows of a table.
 const ROWS: usize = 14;
@@ -56,6 +59,10 @@ pub fn text(recording: &Recording) -> String {
     for seen in &recording.connections {
         out.push('\n');
         connection(&mut out, seen);
+    }
+    for flow in &recording.rtp {
+        out.push('\n');
+        rtp(&mut out, flow);
     }
     out
 }
@@ -201,7 +208,6 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
     }
     let rates = &data.rates;
     if let (Some(median), Some(most)) = (rates.share_median, rates.share_most) {
-        let limits = rates.limits.iter().map(|(limit, n)| format!("{limit} {n}")).collect::<Vec<_>>();
         line(
             out,
             4,
@@ -210,16 +216,34 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
                 "median {median:.2}, most {most:.2}; more than allowed in {} of {} stretches; limit: {}",
                 rates.above,
                 rates.stretches,
-                limits.join(", ")
+                limits(&rates.limits)
             ),
         );
+        if let Some(median) = rates.balanced_share_median {
+            let limits = limits(&rates.balanced_limits);
+            line(out, 4, "balanced", format_args!("sent/allowed median {median:.2}; limit: {limits}"));
+        }
+        if let Some(queueing) = &data.queueing {
+            line(out, 4, "queueing", queueing_text(queueing));
+        }
         let _ = writeln!(
             out,
-            "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>9}  limit",
-            "time s", "sent", "allowed", "equation", "2 X_recv", "R"
+            "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  limit",
+            "time s", "sent", "allowed", "balanced", "equation", "2 X_recv", "R", "queueing"
         );
         thinned(stretches).for_each(|stretch| stretch_row(out, stretch));
     }
+}
+
+/// Stretches by the term that limited them.
+fn limits(limits: &BTreeMap<String, u64>) -> String {
+    limits.iter().map(|(limit, n)| format!("{limit} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+fn queueing_text(queueing: &Queueing) -> String {
+    let [median, most] = [queueing.median_s, queueing.most_s].map(|s| s.map_or("-".to_owned(), time));
+    let ways = if queueing.by == "round trips" { "both ways" } else { "one way" };
+    format!("median {median}, most {most} above the least, {ways} by {}", queueing.by)
 }
 
 fn losses(out: &mut String, losses: &LossesSeen) {
@@ -250,6 +274,80 @@ fn thinned<T>(items: &[T]) -> impl Iterator<Item = &T> {
     items.iter().skip(skip).step_by(step)
 }
 
+fn rtp(out: &mut String, flow: &RtpFlow) {
+    let (packets, rate) = (counted(flow.packets, "packet"), rate(flow.rate_bps));
+    let _ = writeln!(
+        out,
+        "{} -> {}: RTP, {packets} from packet {} on, {} bytes in {}, {rate}",
+        flow.from,
+        flow.to,
+        flow.first_packet,
+        flow.bytes,
+        time(flow.duration_s)
+    );
+    for stream in &flow.streams {
+        let text = format!(
+            "SSRC {}, payload type {}, {}; before the tap {} missing, {} late or twice",
+            stream.ssrc,
+            stream.payload_type,
+            counted(stream.packets, "packet"),
+            stream.missing_before_tap,
+            stream.late
+        );
+        line(out, 2, "stream", text);
+    }
+    let unreadable = flow.unreadable_rtcp;
+    match (&flow.feedback, flow.lost) {
+        (Some(kind), Some(lost)) => {
+            let reports = counted(flow.reports, "report");
+            let share = percent(lost as f64 / flow.reported.max(1) as f64);
+            let answered = flow.answered_s.map_or("-".to_owned(), time);
+            line(
+                out,
+                2,
+                "feedback",
+                format_args!("{kind}, {reports}, {answered} after the packets in the median"),
+            );
+            line(
+                out,
+                2,
+                "losses",
+                format_args!("{lost} of {} packets after the tap, {share}", flow.reported),
+            );
+        }
+        _ if unreadable > 0 => line(
+            out,
+            2,
+            "feedback",
+            format_args!(
+                "{unreadable} RTCP datagrams are encrypted (SRTCP) or damaged: headers, rates and gaps alone"
+            ),
+        ),
+        _ => line(out, 2, "feedback", "none that has an arrival for each packet: rates and gaps alone"),
+    }
+    if let Some(queueing) = &flow.queueing {
+        line(out, 2, "queueing", queueing_text(queueing));
+    }
+    let _ = writeln!(
+        out,
+        "  {:>9} {:>14} {:>14} {:>8} {:>8} {:>9} {:>9}",
+        "time s", "sent", "received", "missing", "lost", "queueing", "answered"
+    );
+    for row in thinned(&flow.series) {
+        let _ = writeln!(
+            out,
+            "  {:>9.2} {:>14} {:>14} {:>8} {:>8} {:>9} {:>9}",
+            row.time_s,
+            self::rate(Some(row.sent_bps)),
+            self::rate(row.received_bps),
+            row.missing_before_tap,
+            row.lost.map_or("-".to_owned(), |lost| lost.to_string()),
+            row.queueing_s.map_or("-".to_owned(), time),
+            row.answered_s.map_or("-".to_owned(), time),
+        );
+    }
+}
+
 fn report_row(out: &mut String, report: &ReportSeen) {
     let packets = |value: Option<f64>| value.map_or("-".to_owned(), |packets| format!("{packets:.1}"));
     let _ = writeln!(
@@ -267,16 +365,21 @@ fn report_row(out: &mut String, report: &ReportSeen) {
 }
 
 fn stretch_row(out: &mut String, stretch: &Stretch) {
+    let limit = match stretch.limit == stretch.balanced_limit {
+        true => stretch.limit.clone(),
+        false => format!("{}; balanced: {}", stretch.limit, stretch.balanced_limit),
+    };
     let _ = writeln!(
         out,
-        "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>9}  {}",
+        "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  {limit}",
         stretch.time_s,
         rate(Some(stretch.sent_bps)),
         rate(Some(stretch.allowed_bps)),
+        rate(Some(stretch.balanced_bps)),
         rate(stretch.equation_bps),
         rate(stretch.twice_receive_rate_bps),
         time(stretch.r_s),
-        stretch.limit,
+        stretch.queueing_s.map_or("-".to_owned(), time),
     );
 }
 

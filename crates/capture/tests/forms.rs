@@ -29,7 +29,7 @@ fn taken() -> Vec<Taken> {
 }
 
 /// A pcap file with times in nanoseconds, of which `snap` bytes of each frame are kept.
-fn pcap(link: u32, snap: usize, frames: impl Iterator<Item = (u64, Vec<u8>)>) -> Vec<u8> {
+pub(crate) fn pcap(link: u32, snap: usize, frames: impl Iterator<Item = (u64, Vec<u8>)>) -> Vec<u8> {
     let mut file = Vec::new();
     for field in [0xA1B2_3C4D, 0x0004_0002, 0, 0, 65_535, link] {
         file.extend_from_slice(&u32::to_le_bytes(field));

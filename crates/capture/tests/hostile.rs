@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use tfrc_capture::{Options, native, read, text};
 
+use crate::forms::pcap;
 use crate::linux::path;
+use crate::rtp::{call, rfc8888, twcc};
 
 fn swallow(file: &[u8]) {
     let options = Options { lost: Some([2, 5].into()), ports: [40_000].into(), ..Options::default() };
@@ -34,6 +36,27 @@ proptest! {
             file[at] = byte;
         }
         swallow(&file);
+    }
+
+    /// Bytes of RTP and of its feedback, from the UDP header on, and times.
+    #[test]
+    fn changed_rtp(
+        is_twcc in any::<bool>(),
+        changes in proptest::collection::vec((0_usize..120, 20_usize..70, any::<u8>()), 1..200),
+        times in proptest::collection::vec((0_usize..120, any::<u64>()), 0..4),
+    ) {
+        let mut frames = if is_twcc { call(twcc) } else { call(rfc8888) };
+        frames.truncate(120);
+        frames.iter_mut().for_each(|(_, ip)| ip.truncate(80));
+        for (frame, byte, value) in changes {
+            if let Some(place) = frames[frame].1.get_mut(byte) {
+                *place = value;
+            }
+        }
+        for (frame, at) in times {
+            frames[frame].0 = at % (u64::from(u32::MAX) * 1_000_000_000);
+        }
+        swallow(&pcap(101, 65_535, frames.into_iter()));
     }
 
     /// Only within packets, so that all of them are read: peers may say anything.

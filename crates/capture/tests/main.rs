@@ -4,3 +4,4 @@
 mod forms;
 mod hostile;
 mod linux;
+mod rtp;

@@ -49,6 +49,7 @@ pub(crate) fn keyed_hash_of(
     let mut key = || keys.next().unwrap_or(0);
     let mut hasher = SipHasher24::new_with_keys(key(), key());
     // The second half of the seed is hashed in: it counts too.
+    // RFC 4340 §3.1.
     hasher.write(&key().to_be_bytes());
     hasher.write(&key().to_be_bytes());
     hasher.write(&[match purpose {

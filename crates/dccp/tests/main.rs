@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
+mod client_half;
 mod clock_grain;
 mod endings;
 mod examples;
@@ -9,6 +10,7 @@ mod operations;
 mod out_of_step;
 mod path_mtu;
 mod send_queue;
+mod server_half;
 mod slow_reader;
 mod small_packets;
 mod transfer;

@@ -16,7 +16,7 @@ use crate::io::{Clock, Socket, Timer, route};
 use crate::journal::{Setup, Writer};
 use crate::journaled_endpoint::Machine;
 use crate::options::{Carrier, Marks, Study, Unmarked};
-use crate::pcap::Capture;
+use crate::pcap::{Capture, CaptureForm};
 use crate::scheduler::State;
 use crate::{Options, driver};
 
@@ -73,8 +73,10 @@ const LEAST_PAYLOAD: u64 = 256;
 pub struct Recordings {
     /// Every input of the protocol machine, for [`replay`](crate::journal::replay).
     pub journal: Option<Box<dyn io::Write + Send>>,
-    /// Every datagram in and out, as a pcap file.
+    /// Every packet in and out, as a pcap file.
     pub capture: Option<Box<dyn io::Write + Send>>,
+    /// Form of the packets in the capture.
+    pub form: CaptureForm,
 }
 
 /// Counts of an endpoint as a whole.
@@ -214,8 +216,14 @@ impl Endpoint {
                 Some(Writer::new(out, &setup).map_err(system("journal"))?)
             }
         };
-        let capture =
-            recordings.capture.map(|out| Capture::new(out, local, &options.dccp, clock)).transpose();
+        let form = match carrier {
+            Carrier::Udp => recordings.form,
+            Carrier::Raw => CaptureForm::Native,
+        };
+        let capture = recordings
+            .capture
+            .map(|out| Capture::new(out, form, local, options.dccp.dscp, clock))
+            .transpose();
         let machine = machine(&options, seed, journal)?.captured(capture.map_err(system("capture"))?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(machine)),

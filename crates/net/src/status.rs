@@ -39,7 +39,7 @@ pub struct Status {
     pub reported_loss_events: u64,
     /// p of what we receive (RFC 5348 §5).
     pub loss_event_rate: Probability,
-    /// The sender's round-trip time as we, the receiver, know it.
+    /// The sender's round-trip time as we, the receiver, know it; none before it has said one.
     pub sender_rtt: Option<Duration>,
     /// Loss events in what we receive.
     pub loss_events: u64,
@@ -82,7 +82,7 @@ impl Status {
             reported_receive_rate: sender.latest_feedback().map(|feedback| feedback.receive_rate),
             reported_loss_events: sender.loss_events(),
             loss_event_rate: receiver.map_or(Probability::ZERO, tfrc::Receiver::loss_event_rate),
-            sender_rtt: receiver.map(tfrc::Receiver::rtt),
+            sender_rtt: receiver.filter(|receiver| receiver.knows_rtt()).map(tfrc::Receiver::rtt),
             loss_events: receiver.map_or(0, tfrc::Receiver::loss_events),
             after_slow_start: slot.loss_measure.after_slow_start(),
             peer_sent_packets: connection.peer_sent_data_packets(),

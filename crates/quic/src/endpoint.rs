@@ -526,8 +526,8 @@ impl Server {
     }
 
     /// Asks the connections of an address whether they are still there, as a newcomer from it finds
-    /// no place: the end before it may have been killed. One that does not answer loses its place to
-    /// the next newcomer from there that has a key.
+    /// no place: the end before it may have been killed. One that does not answer loses its place
+    /// to the next newcomer from there that has a key.
     fn ask_the_silent(self: &Arc<Self>, address: IpAddr) {
         let now = self.clock.now();
         let mut state = self.state();
@@ -579,7 +579,7 @@ fn heard(shared: &Shared) -> u64 {
     shared.quic.stats().udp_rx.datagrams
 }
 
-/// What a place takes: a permit, and one of those of the peer's source.
+/// A permit, and one of the places of the peer's source.
 type Held = (OwnedSemaphorePermit, Option<Counted>);
 
 /// The place of a connection at a server, free again when it is dropped.

@@ -12,8 +12,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 pub(crate) const CONNECTION_ID: usize = 8;
 const RANDOM: usize = CONNECTION_ID / 2;
 
-/// The IDs of an endpoint. One that nobody here has may be that of an end which was here before, and
-/// is answered with a stateless reset.
+/// The IDs of an endpoint. One that nobody here has may be that of an end which was here before,
+/// and is answered with a stateless reset.
 #[derive(Clone)]
 pub(crate) struct Ids(Arc<hmac::Key>);
 

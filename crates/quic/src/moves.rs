@@ -5,8 +5,8 @@
 //! packet from elsewhere is given to QUIC as if it came from the session's address, and the session
 //! moves in two cases: no packet comes from its address any more, or its address leaves a question
 //! unanswered. The move holds once the peer has answered at the new address (§8.2) and QUIC sends
-//! there: for an answer that comes after three probe timeouts it does not, and has to be told of the
-//! address again.
+//! there: for an answer that comes after three probe timeouts it does not, and has to be told of
+//! the address again.
 //!
 //! The first packets of a handshake may be copies too. If they come from two addresses, and none is
 //! proved, the handshake ends, and clients prove their addresses for a while. The addresses have
@@ -283,7 +283,7 @@ impl<P: Peer> Entries<P> {
         let number = match (self.by_id.get(&id), self.by_home.get(&from)) {
             (Some(number), _) => *number,
             // An ID of ours is a session's if it came from the address of that session first, which
-            // is during the handshake. Others may come from there too, as anybody can write a source.
+            // is during the handshake. Others may come from there too: anybody can write a source.
             (None, Some(number)) => {
                 let number = *number;
                 if self.ids.has_issued(id.as_bytes()) {
@@ -385,8 +385,8 @@ impl<P: Peer> Flow<P> {
         current
     }
 
-    /// A move that the peer has answered: it holds if QUIC has sent something since. Returns true if
-    /// QUIC is silent and begins again with the address.
+    /// A move that the peer has answered: it holds if QUIC has sent something since. Returns true
+    /// if QUIC is silent and begins again with the address.
     fn answered(&mut self, now: Instant, from: SocketAddr, trial: Trial) -> bool {
         let sent = self.peers.iter().map(Peer::sent).sum();
         let mut answer = trial.answer.unwrap_or(Answer { at: now, sent, packets: 0 });

@@ -105,7 +105,7 @@ const fn close(sent: u64) -> Message {
     Message::Close { sent, text: String::new() }
 }
 
-/// Who knows a public key, and has not its private half, is neither end of a session.
+/// Nobody is an end of a session by a public key without its private half.
 #[tokio::test]
 async fn a_public_key_alone_opens_nothing() {
     let victim = key();

@@ -210,7 +210,7 @@ async fn copies_from_elsewhere_do_not_move_a_session() {
     copies_move_nothing(false).await;
 }
 
-/// The same, where the system gives a copy and a packet for nobody as one.
+/// Copies as before, where the system gives one and a packet for nobody as one.
 #[tokio::test]
 async fn copies_behind_another_packet_do_not_move_a_session() {
     copies_move_nothing(true).await;

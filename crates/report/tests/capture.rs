@@ -20,7 +20,7 @@ fn every_flow_can_be_captured() {
     drop(capture);
     assert_eq!(outcome, Some(run(&text)));
     assert!(packets.is_sorted_by_key(|packet| packet.at));
-    for (flow, protocol) in [6, 33, 17, 17, 1].into_iter().enumerate() {
+    for (flow, protocol) in [6, 33, 33, 17, 1].into_iter().enumerate() {
         let [near, far] = [10, 11].map(|net| [net, 0, 0, flow as u8]);
         let of = |from: [u8; 4]| packets.iter().filter(move |packet| packet.bytes[12..16] == from);
         assert!(of(near).chain(of(far)).all(|packet| packet.bytes[9] == protocol), "{flow}");

@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tfrc_dccp::wire::ResetCode;
+use tfrc_net::pcap::CaptureForm;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::probe::{self, Protocol};
@@ -239,7 +240,7 @@ const fn unanswered(options: &Options, wait: Duration) -> ConnectError {
 
 /// Refuses to record a session whose carrier has no recordings.
 const fn check_recordings(options: &Options, recordings: &Recordings) -> Result<(), ConnectError> {
-    let Wanted { journal, capture } = Wanted::of(recordings);
+    let Wanted { journal, capture, .. } = Wanted::of(recordings);
     if (journal || capture) && !matches!(options.carrier, Carrier::Dccp(_)) {
         return Err(ConnectError::NotRecorded);
     }
@@ -345,6 +346,7 @@ fn begin_recorded(
     let recorded = Recorded {
         journal: wanted.journal.then(Deferred::default),
         capture: wanted.capture.then(Deferred::default),
+        form: wanted.form,
     };
     let attempt = begin(address, options, recorded.recordings(), patience)?;
     Ok(Box::pin(async move { Ended { address, recorded, outcome: attempt.await } }))
@@ -402,11 +404,16 @@ impl Drop for Guard {
 struct Wanted {
     journal: bool,
     capture: bool,
+    form: CaptureForm,
 }
 
 impl Wanted {
     const fn of(recordings: &Recordings) -> Self {
-        Self { journal: recordings.journal.is_some(), capture: recordings.capture.is_some() }
+        Self {
+            journal: recordings.journal.is_some(),
+            capture: recordings.capture.is_some(),
+            form: recordings.form,
+        }
     }
 }
 
@@ -414,12 +421,17 @@ impl Wanted {
 struct Recorded {
     journal: Option<Deferred>,
     capture: Option<Deferred>,
+    form: CaptureForm,
 }
 
 impl Recorded {
     fn recordings(&self) -> Recordings {
         let out = |deferred: &Deferred| -> Box<dyn Write + Send> { Box::new(deferred.clone()) };
-        Recordings { journal: self.journal.as_ref().map(out), capture: self.capture.as_ref().map(out) }
+        Recordings {
+            journal: self.journal.as_ref().map(out),
+            capture: self.capture.as_ref().map(out),
+            form: self.form,
+        }
     }
 
     /// Writes what was kept, and lets the rest through.

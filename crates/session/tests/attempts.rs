@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tfrc_net::journal::replay;
+use tfrc_net::pcap::CaptureForm;
 use tfrc_session::{
     Common, ConnectError, Endpoint, Listen, Options, Recordings, connect_any, connect_waiting,
 };
@@ -69,8 +70,11 @@ async fn a_silent_address_does_not_hold_up_the_next() {
         let server = server(host);
         let (mute, mute_at) = silent(host);
         let (journal, capture) = (Memory::default(), Memory::default());
-        let recordings =
-            Recordings { journal: Some(Box::new(journal.clone())), capture: Some(Box::new(capture.clone())) };
+        let recordings = Recordings {
+            journal: Some(Box::new(journal.clone())),
+            capture: Some(Box::new(capture.clone())),
+            form: CaptureForm::Udp,
+        };
         let addresses = [mute_at, server.local_addr()];
         let (client, connection) =
             connect_any(&addresses, &Options::default(), recordings).await.expect("one answers");
@@ -165,7 +169,7 @@ async fn every_reason_is_told() {
 async fn a_receiver_is_waited_for_until_the_time_is_up() {
     let wait = Duration::from_millis(600);
     let journal = Memory::default();
-    let recordings = Recordings { journal: Some(Box::new(journal.clone())), capture: None };
+    let recordings = Recordings { journal: Some(Box::new(journal.clone())), ..Recordings::default() };
     let outcome = connect_waiting(&[closed(V4)], &Options::default(), recordings, wait).await;
     assert!(matches!(&outcome, Err(ConnectError::Failed(attempts)) if attempts.len() == 1), "{outcome:?}");
     assert_eq!(journal.bytes(), b"");

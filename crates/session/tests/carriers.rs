@@ -155,6 +155,7 @@ async fn sessions_over_quic_are_not_recorded() {
         let recordings = Recordings {
             journal: wanted.then(|| Box::new(std::io::sink()) as _),
             capture: (!wanted).then(|| Box::new(std::io::sink()) as _),
+            ..Recordings::default()
         };
         let failed = connect_any(&[closed([127, 0, 0, 1])], &here, recordings).await;
         assert!(matches!(failed, Err(ConnectError::NotRecorded)), "{failed:?}");

@@ -1,9 +1,9 @@
 """TCP-Friendly Rate Control (RFC 5348) in Python.
 
 `simulate` runs a scenario in virtual time, `sweep` a grid of them; `tfrc.lab` has the experiments of
-the literature; `Equation`, `Sender`, `Receiver` and `Advisor` are the algorithm, for packets of your
-own; `connect` and `Listener` make sessions with other hosts. Times are seconds and rates bit/s, as
-the names say.
+the literature; `capture` reads a recording of packets; `Equation`, `Sender`, `Receiver` and `Advisor`
+are the algorithm, for packets of your own; `connect` and `Listener` make sessions with other hosts.
+Times are seconds and rates bit/s, as the names say.
 """
 
 from ._native import (
@@ -25,6 +25,7 @@ from ._native import (
     __version__,
     connect,
 )
+from ._capture import Capture, capture
 from ._custom import Controller, Queue
 from ._simulation import BuiltInScenario, Simulation, scenarios, simulate
 from ._sweep import sweep
@@ -32,6 +33,7 @@ from ._sweep import sweep
 __all__ = [
     "Advisor",
     "BuiltInScenario",
+    "Capture",
     "Config",
     "Controller",
     "Equation",
@@ -50,6 +52,7 @@ __all__ = [
     "Table",
     "TfrcError",
     "__version__",
+    "capture",
     "connect",
     "scenarios",
     "simulate",

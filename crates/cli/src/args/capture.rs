@@ -11,10 +11,10 @@ use super::values::{self, FileOrStream};
 /// Arguments of `tfrc capture`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-                        tfrc capture call.pcap                     what a recording of DCCP says\n  \
+                        tfrc capture call.pcap                     what a recording of DCCP or RTP says\n  \
                         tfrc capture call.pcap --side server       as seen by a tap at the server\n  \
                         tfrc capture call.pcap --native tools.pcap for programs that do not read DCCP in UDP\n\
-                        Needs a capture of DCCP, on IP or in UDP: tcpdump -w call.pcap, or tfrc send --pcap.")]
+                        Needs a capture of DCCP, on IP or in UDP, or of RTP: tcpdump -w call.pcap, or tfrc send --pcap.")]
 pub struct CaptureArgs {
     /// A pcap or pcapng file; - for standard input
     #[arg(value_name = "FILE", value_parser = values::place)]

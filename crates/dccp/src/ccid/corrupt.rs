@@ -27,6 +27,7 @@ impl CorruptEvents {
         if self.0.len() >= KEPT {
             self.0.pop_front();
         }
+        // RFC 4340 §11.7.
         self.0.push_back((seq, sent_at));
     }
 

@@ -36,6 +36,7 @@ pub(crate) fn to_wire(
     intervals: impl Iterator<Item = tfrc::history::LossInterval>,
 ) -> impl Iterator<Item = LossInterval> {
     let cut = |n: u64| saturating::<u32>(n);
+    // RFC 4342 §8.6.1.
     intervals.take(LossIntervals::MAX_INTERVALS).map(move |interval| LossInterval {
         lossless_length: cut(interval.lossless_length),
         nonce: Nonce::Zero,
@@ -128,6 +129,7 @@ pub(crate) fn combine(from_intervals: Probability, reported: Option<u32>) -> Pro
     }
     let inverse = 1.0 / from_intervals.get();
     let reported = f64::from(reported);
+    // RFC 4342 §9.2.
     let (shortest, longest) = ((reported - 1.0).max(inverse / 2.0), reported.min(inverse * 2.0));
     if shortest > longest {
         let nearest = if shortest > inverse { inverse * 2.0 } else { inverse / 2.0 };

@@ -104,6 +104,7 @@ impl DataReceiver {
                 rtt,
                 window_counter: self.last_counter,
                 kind: if seen.datagram.is_some() { PacketKind::Data } else { PacketKind::NonData },
+                // RFC 4342 §6.1.1.
                 non_data_before: saturating::<u32>(seen.non_data_before),
             },
         );
@@ -132,16 +133,20 @@ impl DataReceiver {
         list: &mut OptionList,
     ) -> Result<(), OptionsFull> {
         let rate = u64_from_f64(report.receive_rate.bytes_per_sec() + 0.5);
+        // RFC 4342 §8.3.
         list.push(&Opt::ReceiveRate(saturating::<u32>(rate)))?;
+        // RFC 4342 §8.4.
         list.push(&Opt::LossEventRate(rate_to_wire(report.loss_event_rate)))?;
         let space = &mut self.space;
         let skip = saturating::<u8>(self.tfrc.skip_length().saturating_add(unreported));
         let intervals = to_wire(self.tfrc.loss_intervals());
+        // RFC 4342 §8.6.
         list.push(&Opt::LossIntervals(LossIntervals::encode_each(skip, intervals, space)))?;
         match self.ccid {
             Ccid::Three => Ok(()),
             Ccid::Four => {
                 let counts = drop_counts(self.tfrc.loss_intervals());
+                // RFC 5622 §8.7.
                 list.push(&Opt::DroppedPackets(DroppedPackets::encode_each(counts, space)))
             }
         }

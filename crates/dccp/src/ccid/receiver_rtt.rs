@@ -5,6 +5,7 @@ use tfrc_units::{Duration, Instant};
 use crate::wire::RttEstimate;
 
 /// receiver_RTT with its back-off.
+/// RFC 6323 §2.2.2.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiverRtt {
     /// The long-term estimate.
@@ -46,6 +47,7 @@ impl ReceiverRtt {
         self.silent_since = None;
         self.mean = match self.heard {
             Heard::Nothing => rtt,
+            // RFC 6323 §3.3.
             Heard::Number => (self.mean * OLD + rtt) / (OLD + 1),
         };
         self.heard = Heard::Number;

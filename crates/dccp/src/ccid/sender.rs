@@ -1,5 +1,5 @@
 //! The data sender of a half-connection: paces, remembers what it sent, and understands feedback
-//! (RFC 4342 §5, 6, 8).
+//! (RFC 4342 §5, 6, 8), as RFC 5348 updates it (RFC 4342 §3.1).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -260,6 +260,7 @@ impl DataSender {
                 let end = ack.add(1).sub(u64::from(reported.skip_length));
                 let converted = self.first_interval.convert(&own, self.rtt_or_default(), end, &mut intervals);
                 let (mut dropped, mut space) = (options.drop_counts, Vec::new());
+                // RFC 4340 §11.7.1.
                 if let Some(corrupt) = &self.corrupt {
                     let counts;
                     (intervals, counts) =
@@ -384,6 +385,7 @@ impl DataSender {
     fn limited(&self, x_inrecv: Rate, dropped: u32, options: &FeedbackOptions<'_>) -> Rate {
         let mut x_drop = Rate::INFINITY;
         if options.slow_receiver {
+            // RFC 4340 §11.6.
             x_drop = x_inrecv;
         }
         if dropped > 0 {

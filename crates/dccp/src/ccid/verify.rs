@@ -136,6 +136,7 @@ impl Verifier {
         let shown = Rate::of(f64_from_u64(bytes) + segment, rtt);
         self.fastest = self.fastest.max(shown);
         match self.policy {
+            // RFC 4340 §12.3.
             Verification::Records if claimed > shown => {
                 self.corrections += 1;
                 shown
@@ -207,9 +208,10 @@ impl Verifier {
         intervals
     }
 
-    /// The lengths that p is computed from. A lossy part whose packets were sent over more than two
-    /// round-trip times is more than one loss event (RFC 4342 §9.2), however the receiver counts
-    /// it: one in two round-trip times at least.
+    /// The lengths that p is computed from. A lossy part is a round-trip time at most
+    /// (RFC 4342 §6.1). One whose packets were sent over more than two of them is more than one
+    /// loss event (RFC 4342 §9.2), however the receiver counts it: one in two round-trip times at
+    /// least.
     pub(crate) fn lengths(
         &mut self,
         ack: SeqNo48,

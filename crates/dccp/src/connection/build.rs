@@ -34,6 +34,7 @@ impl Connection {
     /// The longest datagram that can be sent, in bytes.
     #[must_use]
     pub fn max_datagram(&self) -> usize {
+        // RFC 4340 §14.
         self.path.current().saturating_sub(PacketType::DataAck.fixed_length(true) + DATA_OPTIONS)
     }
 
@@ -55,13 +56,17 @@ impl Connection {
     ) -> Option<Transmit> {
         self.skip_if_due(now, &plan);
         let seq = self.seq.next();
+        // RFC 4340 §7.4.
         let gsr = self.seq.gsr().unwrap_or_default();
         let service = self.config.service;
         let numbers = SeqAck::Long { seq, ack: gsr };
         let probe = if let PlannedPacket::Probe(probe) = plan { Some(probe) } else { None };
         let (header, mut payload) = match plan {
+            // RFC 4340 §8.1.1.
             PlannedPacket::Request => (Header::Request { seq, service }, Vec::new()),
+            // RFC 4340 §5.3.
             PlannedPacket::Response => (Header::Response { seq, ack: gsr, service }, Vec::new()),
+            // RFC 4340 §7.2, RFC 4340 §7.6.1, RFC 4340 §7.6.2.
             PlannedPacket::Data(datagram) => (Header::Data { seq: Sequence::Long(seq) }, datagram),
             PlannedPacket::Ack => (Header::Ack { numbers }, Vec::new()),
             PlannedPacket::DataAck(datagram) => (Header::DataAck { numbers }, datagram),
@@ -86,6 +91,7 @@ impl Connection {
             let headers = kind.fixed_length(true) + list.padded().len();
             payload.resize(length.saturating_sub(headers), 0);
         }
+        // RFC 4340 §5.1.
         let ccval = if kind.carries_datagram() { self.sender.window_counter(now) } else { 0 };
         let packet = Packet {
             source_port: self.ports.local,
@@ -113,6 +119,7 @@ impl Connection {
 
     /// At times the number before a datagram stays unused; to the peer it looks like a lost
     /// packet without data.
+    /// RFC 4340 §12.3.
     fn skip_if_due(&mut self, now: Instant, plan: &PlannedPacket) {
         let datagram = matches!(plan, PlannedPacket::Data(_) | PlannedPacket::DataAck(_));
         if datagram && self.state == State::Open && self.skipper.is_due() {
@@ -131,9 +138,12 @@ impl Connection {
         list: &mut OptionList,
     ) -> Result<(), OptionsFull> {
         let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+        // RFC 4340 §7.7.
         if self.non_data_run > 0 && !handshake {
+            // RFC 4340 §7.7.2.
             list.push(&Opt::NdpCount(self.non_data_run))?;
         }
+        // RFC 4342 §8.3, RFC 4342 §8.5, RFC 4342 §8.6.
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
             self.push_acknowledgement(now, list)?;
         }
@@ -142,6 +152,7 @@ impl Connection {
             self.push_refused(list);
         }
         let reports_rtt = self.features.is_on(Feature::SendRttEstimate, Location::Local);
+        // RFC 6323 §3.3.
         if reports_rtt && (kind.carries_datagram() || matches!(kind, PacketType::Sync | PacketType::SyncAck))
         {
             list.push(&Opt::RttEstimate(RttEstimate::from_rtt(self.sender.tfrc().rtt())))?;
@@ -149,6 +160,7 @@ impl Connection {
         if let Some((value, at)) = self.echo.filter(|_| kind != PacketType::Data) {
             let elapsed = Some(self.held_since(now, at));
             list.push(&Opt::TimestampEcho { value, elapsed })?;
+            // RFC 4340 §13.1.
             self.echo = None;
         }
         if kind.carries_datagram()
@@ -156,6 +168,7 @@ impl Connection {
         {
             list.push(&Opt::Timestamp(stamp))?;
         }
+        // RFC 4340 §8.1.4.
         // A client that closes in PARTOPEN still has them.
         if matches!(self.state, State::PartOpen | State::Closing) || kind == PacketType::Response {
             for cookie in &self.init_cookies {
@@ -189,11 +202,13 @@ impl Connection {
             report.receive_rate =
                 pace.rate().map_or(report.receive_rate, |rate| rate.min(report.receive_rate));
         }
+        // RFC 4342 §8.2.
         list.push(&self.elapsed(now))?;
         let Some(receiver) = &mut self.receiver else { return Ok(()) };
         let acknowledged = self.seq.gsr().map_or(report.newest_seq, |gsr| self.seq.extend(gsr));
         receiver.push_feedback(&report, acknowledged.saturating_sub(report.newest_seq), list)?;
         self.stats.sent_feedback += 1;
+        // RFC 4340 §11.6.
         if slow {
             list.push(&Opt::SlowReceiver)?;
         }
@@ -208,6 +223,7 @@ impl Connection {
         let limit = list.left().saturating_sub(HEAD).min(MAX_BLOCKS);
         let mut blocks = Vec::new();
         refused.report(self.seq.extend(gsr), limit, &mut blocks);
+        // RFC 4340 §11.7.
         if !blocks.is_empty() {
             // It fits: there are no more blocks than there is room for.
             let _ = list.push(&Opt::DataDropped(DataDropped { blocks: &blocks }));
@@ -227,9 +243,11 @@ impl Connection {
 
     fn codepoint(&self, kind: PacketType) -> Ecn {
         let usual = matches!(kind, PacketType::Data | PacketType::Ack | PacketType::DataAck);
+        // RFC 4340 §12.1, RFC 4340 §12.2.
         let readable = !self.features.is_on(Feature::EcnIncapable, Location::Remote);
         let passes = self.sending_ecn_fault().is_none();
         match self.config.ecn {
+            // RFC 4340 §12.
             EcnSending::Ect0 if usual && readable && passes => Ecn::Ect0,
             _ => Ecn::NotEct,
         }

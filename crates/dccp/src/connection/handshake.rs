@@ -11,9 +11,11 @@ use crate::secret::{self, Purpose};
 use crate::wire::{Reset, ResetCode};
 
 /// Time between the first two Requests, and the longest wait (§8.1.1).
+/// RFC 4340 §8.1.1.
 const FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(64);
 /// The PARTOPEN timer and how long a client may stay there: 4 MSL (§8.1.5).
+/// RFC 4340 §8.1.5.
 const PART_OPEN_WAIT: Duration = Duration::from_millis(200);
 const PART_OPEN_LIMIT: Duration = Duration::from_secs(480);
 

@@ -37,13 +37,15 @@ impl Connection {
         let order = self.features.order(seq, ack);
         let mut gathered = Gathered::default();
         let mut negotiates = false;
-        if kind == PacketType::Response && self.state == State::Request {
+        let gives_cookies = self.gives_cookies(kind, seq);
+        if gives_cookies {
             self.init_cookies.clear();
         }
         for item in wire::options(kind, space) {
             let item = item.map_err(|_| Reset::about_option(ResetCode::OptionError, 1, &[]))?;
             let option = match item.option {
                 Ok(option) if self.belongs(item.raw.kind) => option,
+                // RFC 4340 §15.
                 Ok(_) => {
                     self.refuse(&item, Refusal::Unknown)?;
                     continue;
@@ -69,6 +71,7 @@ impl Connection {
                 Opt::ElapsedTime(elapsed) => gathered.feedback.elapsed = Some(elapsed),
                 Opt::ReceiveRate(rate) => gathered.feedback.receive_rate = Some(rate),
                 Opt::LossEventRate(rate) => gathered.feedback.loss_event_rate = Some(rate),
+                // RFC 4342 §8.6.1.
                 // A second option continues the first; nine intervals fit into one.
                 Opt::LossIntervals(intervals) => {
                     gathered.feedback.intervals.get_or_insert(intervals);
@@ -78,14 +81,14 @@ impl Connection {
                 }
                 Opt::DataDropped(dropped) => gathered.feedback.add_dropped(dropped),
                 Opt::SlowReceiver => gathered.feedback.slow_receiver = true,
-                Opt::InitCookie(cookie) => self.keep_cookie(kind, cookie),
+                Opt::InitCookie(cookie) if gives_cookies => self.init_cookies.push(Vec::from(cookie)),
                 Opt::Note(text) => self.keep_note(kind, text),
                 // Data Checksums are not checked here (RFC 4340 §9.3.1 leaves that open), so none
                 // can be insisted on.
                 Opt::DataChecksum(_) if item.mandatory => {
                     return Err(Reset::about_option(ResetCode::MandatoryError, item.raw.kind, item.raw.data));
                 }
-                Opt::DataChecksum(_) | Opt::AckVector(_) => {}
+                Opt::DataChecksum(_) | Opt::AckVector(_) | Opt::InitCookie(_) => {}
             }
         }
         if negotiates {
@@ -113,6 +116,7 @@ impl Connection {
     /// that we have asked for.
     fn refuse(&self, item: &Item<'_>, refusal: Refusal) -> Result<(), Reset> {
         let (kind, data) = (item.raw.kind, item.raw.data);
+        // RFC 4340 §5.8.2.
         if item.mandatory {
             return Err(Reset::about_option(ResetCode::MandatoryError, kind, data));
         }
@@ -136,11 +140,13 @@ impl Connection {
         }
     }
 
-    /// A client keeps the cookies of the Response and sends them back in the same order (§8.1.4).
-    fn keep_cookie(&mut self, kind: PacketType, cookie: &[u8]) {
-        if kind == PacketType::Response && self.state == State::Request {
-            self.init_cookies.push(Vec::from(cookie));
-        }
+    /// Returns true if the cookies of this packet are those that a client sends back, in the same
+    /// order: those of the Response that its packets acknowledge (RFC 4340 §8.1.4), which is the
+    /// newest.
+    fn gives_cookies(&self, kind: PacketType, seq: SeqNo48) -> bool {
+        kind == PacketType::Response
+            && matches!(self.state, State::Request | State::PartOpen)
+            && self.seq.gsr() == Some(seq)
     }
 }
 

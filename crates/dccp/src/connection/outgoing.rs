@@ -181,6 +181,7 @@ impl Connection {
     /// The error of [`Connection::send`].
     pub fn check_send(&self, length: usize) -> Result<(), SendError> {
         let limit = self.max_datagram();
+        // RFC 4340 §14.2.
         if length > limit && (self.config.boundaries == Boundaries::Kept || limit == 0) {
             Err(SendError::TooLong { length, limit })
         } else if !self.takes_datagrams() {

@@ -1,4 +1,4 @@
-//! The path MTU (RFC 4340 §14), found and watched as in RFC 8899.
+//! The path MTU (RFC 4340 §14, RFC 6773 §3.7), found and watched as in RFC 8899.
 //!
 //! It begins with the longest packet configured, and comes down when
 //! * the system or a believable ICMP message says so (one below 1200 bytes holds while packets as

@@ -85,6 +85,7 @@ impl Connection {
         let short_allowed = self.features.is_on(Feature::AllowShortSeqnos, Location::Remote);
         let extend = |number, reference: Option<SeqNo48>| match number {
             Sequence::Long(number) => Some(number),
+            // RFC 4340 §7.6.1.
             Sequence::Short(number) => reference.filter(|_| short_allowed).map(|near| number.extend(near)),
         };
         let seq = extend(header.sequence(), self.seq.gsr())?;
@@ -114,6 +115,7 @@ impl Connection {
 
     /// Steps 5 and 6: the windows.
     fn check_sequence(&mut self, now: Instant, kind: PacketType, seq: SeqNo48, ack: Option<SeqNo48>) -> bool {
+        // RFC 4340 §7.5.3.
         let recently = now.saturating_since(self.last_heard) <= self.round_trip() * 3;
         let activity = if recently { Activity::Active } else { Activity::Quiet };
         if self.seq.is_valid(kind, seq, ack, self.windows(), activity) {
@@ -123,6 +125,7 @@ impl Connection {
             return true;
         }
         match (kind, self.seq.gsr()) {
+            // RFC 4340 §7.5.4.
             (PacketType::Sync | PacketType::SyncAck, _) => {}
             (PacketType::Reset, Some(gsr)) => self.ask_for_sync(now, gsr),
             _ => self.ask_for_sync(now, seq),
@@ -135,6 +138,7 @@ impl Connection {
         let open =
             matches!(self.state, State::Open | State::CloseReceived | State::CloseReq | State::Closing);
         match (self.role, kind) {
+            // RFC 4340 §8.3.
             (Role::Server, PacketType::CloseReq | PacketType::Response) => true,
             (Role::Client, PacketType::Request) => true,
             (_, PacketType::Request | PacketType::Response) => open && self.seq.is_since_open(seq),
@@ -161,6 +165,7 @@ impl Connection {
     /// Step 15 of RFC 4340 §8.5.
     fn answer_sync(&mut self, now: Instant, seq: SeqNo48) {
         if self.due.sync_ack.is_none() && self.sync_limiter.allow(now) {
+            // RFC 4340 §8.2.
             self.due.sync_ack = Some(seq);
         }
     }
@@ -277,6 +282,7 @@ impl Connection {
             self.watch_ecn(ecn);
         }
         let readable = !self.features.is_on(Feature::EcnIncapable, Location::Local);
+        // RFC 4340 §11.
         let ecn = if readable { ecn } else { Ecn::NotEct };
         if ecn == Ecn::Ce {
             self.stats.marked_packets += 1;
@@ -288,6 +294,7 @@ impl Connection {
             let source = if self.features.is_on(Feature::SendRttEstimate, Location::Remote) {
                 RttSource::Reports { handshake: self.handshake_rtt }
             } else {
+                // RFC 6323 §3.3.
                 RttSource::WindowCounter
             };
             let ccid = self.ccid(Location::Remote).unwrap_or(self.config.wishes.receiving.first());
@@ -359,6 +366,7 @@ impl Connection {
         }
         let wanted = self.seq.gss().distance_from(ack).saturating_mul(5);
         let proposed = self.features.proposed_sequence_window();
+        // RFC 4340 §7.5.2.
         if wanted > proposed {
             self.features.change_sequence_window(wanted.max(proposed.saturating_mul(2)));
         }
@@ -366,6 +374,7 @@ impl Connection {
 
     /// Step 16 of RFC 4340 §8.5.
     fn deliver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, seq: SeqNo48, number: u64) {
+        // RFC 4340 §5.4, RFC 4340 §8.1.3.
         if !packet.header.kind().carries_datagram() {
             return;
         }
@@ -374,10 +383,13 @@ impl Connection {
         if self.queue.is_half_full() {
             self.pace.get_or_insert_with(|| Box::new(ReadPace::new(now))).advance(now);
         }
+        // RFC 4340 §12.1.
+        // RFC 6773 §3.5.
         if self.awaits_ecn_confirm() {
             self.refused.get_or_insert_default().record(now, number, refused::PROTOCOL_CONSTRAINTS);
             return;
         }
+        // RFC 4340 §11.4, RFC 4340 §11.7.
         if self.queue.is_full() {
             self.stats.queue_dropped_packets += 1;
             self.refused.get_or_insert_default().record(now, number, refused::RECEIVE_BUFFER);

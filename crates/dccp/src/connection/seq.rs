@@ -138,11 +138,13 @@ impl SeqSpace {
         let Some(peer) = self.peer else { return false };
         let quarter = windows.remote / 4;
         let from_start = peer.gsr.distance_from(peer.isr) + 1;
+        // RFC 4340 §7.5.1.
         let behind = if peer.start == Start::Near { quarter.min(from_start) } else { quarter };
         let low = peer.gsr.add(1).sub(behind);
         let high = peer.gsr.add(windows.remote - quarter);
         let seq_valid = match kind {
             PacketType::CloseReq | PacketType::Close | PacketType::Reset => {
+                // RFC 4340 §7.5.3.
                 seq.is_after(peer.gsr) && seq.is_within(low, high)
             }
             PacketType::Sync | PacketType::SyncAck if activity == Activity::Quiet => seq.is_at_or_after(low),
@@ -164,6 +166,7 @@ impl SeqSpace {
     /// GSR moved.
     pub(crate) fn accept(&mut self, kind: PacketType, seq: SeqNo48, ack: Option<SeqNo48>) -> bool {
         if let Some(ack) = ack
+            // RFC 4340 §5.7.
             && kind != PacketType::Sync
             && ack.is_after(self.gar)
         {

@@ -253,11 +253,15 @@ fn loss_intervals_make_the_rate() {
         ..LossInterval::default()
     };
     let intervals = [interval(5, 1, 6), interval(1, 1, 3), interval(9, 0, 4)];
+    // RFC 4342 §8.6.1: a second option with a Skip Length is ignored.
+    let mut other = Vec::new();
+    let ignored = LossIntervals::encode(2, &[interval(1, 1, 1); 9], &mut other);
     let report = [
         Opt::ElapsedTime(Elapsed::ZERO),
         Opt::ReceiveRate(10_000),
         Opt::LossEventRate(5),
         Opt::LossIntervals(LossIntervals::encode(0, &intervals, &mut space)),
+        Opt::LossIntervals(ignored),
     ];
     client.handle_datagram(at(100), Ecn::NotEct, &feedback(1, data, &report));
     // (6 + 3)/2 packets with the open interval, (3 + 4)/2 without: 4.5, which the rate option could

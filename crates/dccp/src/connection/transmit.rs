@@ -82,6 +82,7 @@ impl Connection {
         if !self.state.carries_data() {
             return None;
         }
+        // RFC 4340 §8.1.5.
         // A client's first word in PARTOPEN is a pure acknowledgement: the server counts on that.
         if self.state == State::PartOpen && core::mem::take(&mut self.due.ack) {
             return Some(PlannedPacket::Ack);
@@ -124,12 +125,14 @@ impl Connection {
     /// Data goes with an acknowledgement where there is something to say; if that makes it too
     /// long, the acknowledgement is sent first.
     fn plan_data(&mut self, length: usize) -> Option<PlannedPacket> {
+        // RFC 4340 §4.3.
         let part_open = self.state == State::PartOpen;
         let negotiates = self.features.owes_answer() || self.features.owes_question();
         if !(part_open || self.due.ack || self.report.is_some() || negotiates) {
             return self.take_datagram().map(PlannedPacket::Data);
         }
         self.due.ack = false;
+        // RFC 4340 §11.2.
         if self.report.is_some() && !self.report_fits(length) {
             return Some(PlannedPacket::Ack);
         }

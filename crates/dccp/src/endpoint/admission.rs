@@ -250,6 +250,7 @@ impl Endpoint {
         if port != self.config.port || self.config.listen == Listen::Refuse {
             return Err(ResetCode::ConnectionRefused);
         }
+        // RFC 4340 §8.1.2.
         if service != self.config.connection.service || service == ServiceCode::INVALID {
             return Err(ResetCode::BadServiceCode);
         }
@@ -410,6 +411,7 @@ impl Endpoint {
             lifetime: LONGEST_LIFE.min(self.config.time_wait / 2),
             refused_until: self.tombs.forgotten(),
         };
+        // RFC 4340 §8.1.4.
         let cookie = Cookie::open(bytes, &seal, freshness).ok_or(ResetCode::BadInitCookie)?;
         let answered = Sequence::Long(seal.initial_sequence_number(cookie.issued));
         if packet.header.acknowledgement() != Some(answered) {

@@ -154,6 +154,7 @@ impl Endpoint {
     #[must_use]
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
         Self {
+            // RFC 4340 §8.1.3.
             limiter: RateLimiter::new(config.resets_per_second),
             serving_config: Arc::new(config.connection.clone()),
             config,
@@ -246,6 +247,7 @@ impl Endpoint {
 
     /// An ICMP message about a packet to `remote` whose beginning it quotes. It is ignored unless a
     /// connection sent that packet lately.
+    /// RFC 6773 §3.6.
     pub fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, quoted: &[u8], error: PathError) {
         let now = self.advance(now);
         let Some(quoted) = Quoted::parse(quoted) else { return };
@@ -612,6 +614,7 @@ impl Endpoint {
             let (key, numbers) = (live.key, live.connection.last_numbers());
             let times = (live.began, now + self.config.time_wait);
             self.by_key.remove(&key);
+            // RFC 4340 §8.3.
             self.tombs.add(key, times, numbers, last_word, self.config.remembered);
         }
         if gone {

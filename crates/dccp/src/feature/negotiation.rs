@@ -154,6 +154,7 @@ impl Negotiation {
         entry.due = true;
         // §6.6.5
         if entry.state == FeatureState::Changing {
+            // RFC 4340 §6.6.5.
             entry.state = FeatureState::Unstable;
         }
     }
@@ -197,6 +198,7 @@ impl Negotiation {
     /// Which feature options of a packet may be processed (§6.6.4): those not overtaken by newer
     /// ones.
     pub(crate) fn order(&self, seq: SeqNo48, ack: Option<SeqNo48>) -> Order {
+        // RFC 4340 §6.6.4.
         let newer = self.greatest_received.is_none_or(|greatest| seq.is_after(greatest));
         let answers_us = ack.is_some_and(|ack| ack.is_at_or_after(self.greatest_sent));
         Order { changes: newer, confirms: newer && answers_us }
@@ -217,6 +219,7 @@ impl Negotiation {
             FeatureOp::ChangeR | FeatureOp::ConfirmR => Location::Local,
         };
         let Some(feature) = Feature::from_number(option.feature) else {
+            // RFC 4340 §6.6.7.
             return match (option.op.is_change(), mandatory) {
                 (true, true) => Err(Failure::Mandatory),
                 (true, false) => {
@@ -229,6 +232,7 @@ impl Negotiation {
             };
         };
         let state = self.entry(feature, location).map_or(FeatureState::Stable, |entry| entry.state);
+        // RFC 4340 §6.6.2.
         if state == FeatureState::Unstable {
             return Ok(());
         }
@@ -283,6 +287,7 @@ impl Negotiation {
         repeat: Repeat,
         list: &mut OptionList,
     ) {
+        // RFC 4340 §5.8.2, RFC 4340 §6.
         if packet == PacketType::Data {
             return;
         }
@@ -294,6 +299,7 @@ impl Negotiation {
                 if push_answer(list, answer, &self.wishes).is_err() {
                     break;
                 }
+                // RFC 4340 §6.2.
                 answer.sent = true;
             }
             if repeat == Repeat::Due {
@@ -335,6 +341,7 @@ impl Negotiation {
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
+        // RFC 4340 §6.6.3.
         for entry in self.entries.iter_mut().filter(|entry| entry.state == FeatureState::Changing) {
             entry.due = true;
         }
@@ -357,11 +364,14 @@ impl Negotiation {
         let settled = match feature.rule() {
             Rule::NonNegotiable { bytes } => number(values, bytes)
                 .filter(|value| location == Location::Remote && feature.accepts(*value))
+                // RFC 4340 §6.3.2.
                 .map(|value| (value, Body::Number(feature, value))),
             Rule::ServerPriority => {
                 let ours = self.wishes.preferences(feature, location);
+                // RFC 4340 §15.
                 match (server_priority(self.role, ours, values), u8::try_from(old)) {
                     (Some(value), _) => Some((u64::from(value), Body::Choice(feature, value))),
+                    // RFC 4340 §6.3.1.
                     (None, Ok(old)) if !mandatory => Some((u64::from(old), Body::Choice(feature, old))),
                     (None, _) => None,
                 }
@@ -370,6 +380,7 @@ impl Negotiation {
         match settled {
             Some((value, body)) => {
                 let wanted = self.wishes.wanted(feature, location, value);
+                // RFC 4340 §6.6.6.
                 if let Some(entry) = self.entry(feature, location) {
                     entry.value = value;
                     entry.state = FeatureState::Stable;
@@ -378,7 +389,9 @@ impl Negotiation {
                 self.answer(location, feature.number(), body);
                 Ok(())
             }
+            // RFC 4340 §6.6.9.
             None if mandatory => Err(Failure::Mandatory),
+            // RFC 4340 §6.6.8.
             None => {
                 self.answer(location, feature.number(), Body::Empty);
                 Ok(())
@@ -417,6 +430,7 @@ impl Negotiation {
     fn answer(&mut self, location: Location, number: u8, body: Body) {
         self.answers.retain(|answer| (answer.location, answer.number) != (location, number));
         if self.answers.len() < MAX_ANSWERS {
+            // RFC 4340 §6.6.1.
             self.answers.push(ConfirmAnswer { location, number, body, sent: false });
         }
     }

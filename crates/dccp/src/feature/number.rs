@@ -1,6 +1,6 @@
 //! The features known here: their numbers, locations, initial values and rules.
 
-/// A feature this implementation knows (RFC 4340 table 4; RFC 4342 table 2; RFC 6323 table 2).
+/// A feature this implementation knows (RFC 4340 table 4; RFC 4342 §8, table 2; RFC 6323 table 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
     /// 1: which congestion control governs the data that the feature's location sends.
@@ -80,6 +80,7 @@ impl Feature {
             Self::SendAckVector => 6,
             Self::SendNdpCount => 7,
             Self::MinimumChecksumCoverage => 8,
+            // RFC 6323 §3.2.2.
             Self::SendRttEstimate => 128,
             Self::SendLossEventRate => 192,
         }
@@ -112,6 +113,7 @@ impl Feature {
     /// Returns true if every DCCP must understand it, so that an empty Confirm is an error (RFC
     /// 4340 §6.6.7).
     pub(crate) const fn is_required(self) -> bool {
+        // RFC 4340 §6.4.
         matches!(self, Self::Ccid | Self::AllowShortSeqnos | Self::SequenceWindow)
     }
 

@@ -391,3 +391,16 @@ fn a_ccid_agreed_on_stays_once_data_may_flow() {
     assert_eq!(ask(&mut server, 7, &[32, 4, 1, 4]), Ok([35, 5, 1, 3, 3, 0, 0, 0].to_vec()));
     assert_eq!(ask(&mut server, 8, &[1, 32, 4, 1, 4]), Err(Failure::Mandatory));
 }
+
+/// RFC 4340 §6.6.6: the peer's Change answers ours; it is confirmed, and ours not asked again.
+#[test]
+fn a_change_that_meets_our_question_settles_it() {
+    let mut client = end(Role::Client);
+    client.ask_for_wishes();
+    let asks = |space: &[u8]| space.windows(5).any(|bytes| bytes == [34, 5, 7, 1, 0]);
+    assert!(asks(&send(&mut client, START, 1000, PacketType::Request)));
+    receive(&mut client, 1000, Some(1000), PacketType::Response, &[32, 4, 7, 1]).expect("no failure");
+    let next = send(&mut client, START, 1001, PacketType::Response);
+    assert!(!asks(&next) && next.windows(6).any(|bytes| bytes == [35, 6, 7, 1, 1, 0]), "{next:?}");
+    assert_eq!(client.value(Feature::SendNdpCount, Location::Remote), 1);
+}

@@ -112,6 +112,7 @@ impl Wishes {
             // What is sent covers everything, which is acceptable to whatever the peer asks for;
             // and packets that cover less are taken (RFC 4340 §9.2.1).
             (Feature::MinimumChecksumCoverage, _) => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+            // RFC 4340 §7.5.5, RFC 4340 §11.4, RFC 4340 §11.5.
             _ => &[0],
         }
     }
@@ -157,8 +158,10 @@ impl Wishes {
         match (feature, location) {
             (Feature::Ccid, _) => {
                 let first = self.preferences(feature, location).first()?;
+                // RFC 4340 §10, RFC 4340 §10.3.
                 Some((u64::from(*first), Weight::Mandatory))
             }
+            // RFC 4340 §6.3.2.
             (Feature::SequenceWindow, Location::Local) => {
                 let window = self.sequence_window;
                 let least = window.max(Feature::MIN_SEQUENCE_WINDOW);

@@ -54,6 +54,7 @@ impl DataDropped<'_> {
                 return DropBlock { code: None, packets: byte + 1 };
             }
             let code = match (byte >> 4) & 7 {
+                // RFC 4342 §5.2.
                 0 => DropCode::ProtocolConstraints,
                 1 => DropCode::ApplicationNotListening,
                 2 => DropCode::ReceiveBuffer,

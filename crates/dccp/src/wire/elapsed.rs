@@ -8,6 +8,7 @@ use tfrc_units::{Duration, saturating};
 pub struct Elapsed(u32);
 
 /// Nanoseconds in one unit.
+/// RFC 4340 §13.3.
 const UNIT: u64 = 10_000;
 
 impl Elapsed {

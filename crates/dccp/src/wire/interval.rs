@@ -91,6 +91,7 @@ impl<'a> LossIntervals<'a> {
 #[inline]
 fn cell(interval: LossInterval) -> [u8; CELL] {
     let nonce = if interval.nonce == Nonce::One { MAX23 + 1 } else { 0 };
+    // RFC 4342 §8.6.1.
     let loss = nonce | interval.loss_length.min(MAX23);
     let (lossless, data) = (interval.lossless_length.min(MAX24), interval.data_length.min(MAX24));
     // All but the last eight bits in one word.

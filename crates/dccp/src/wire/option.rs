@@ -55,6 +55,7 @@ pub enum Opt<'a> {
 
 /// Option types by number.
 pub(crate) mod kind {
+    // RFC 4340 §5.8.1.
     pub(crate) const PADDING: u8 = 0;
     pub(crate) const MANDATORY: u8 = 1;
     pub(crate) const SLOW_RECEIVER: u8 = 2;
@@ -140,6 +141,7 @@ impl<'a> Opt<'a> {
                 out.extend_from_slice(values);
             }
             Self::InitCookie(data) | Self::Note(data) => out.extend_from_slice(data),
+            // RFC 4340 §7.7.
             Self::NdpCount(n) => push_be(out, *n, bytes_needed(*n).min(6)),
             Self::AckVector(vector) => out.extend_from_slice(vector.cells),
             Self::DataDropped(dropped) => out.extend_from_slice(dropped.blocks),
@@ -148,6 +150,7 @@ impl<'a> Opt<'a> {
             }
             Self::TimestampEcho { value, elapsed } => {
                 push_be(out, u64::from(*value), 4);
+                // RFC 4340 §13.3.
                 if let Some(elapsed) = elapsed {
                     push_be(out, u64::from(elapsed.units()), elapsed.width());
                 }
@@ -155,6 +158,7 @@ impl<'a> Opt<'a> {
             Self::ElapsedTime(elapsed) => push_be(out, u64::from(elapsed.units()), elapsed.width()),
             Self::RttEstimate(rtt) => {
                 let n = u64::from(rtt.wire());
+                // RFC 6323 §3.2.1.
                 push_be(out, n, bytes_needed(n));
             }
             Self::LossIntervals(intervals) => {
@@ -258,6 +262,7 @@ impl OptionList {
     /// Pads to a multiple of four bytes and gives the whole.
     #[must_use]
     pub fn padded(&mut self) -> &[u8] {
+        // RFC 4340 §5.8.
         self.bytes.resize(self.bytes.len().next_multiple_of(4), kind::PADDING);
         &self.bytes
     }

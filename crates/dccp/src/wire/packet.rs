@@ -170,6 +170,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// [`ParseError`] says which byte is wrong; the datagram deserves no answer.
+    /// RFC 6773 §4.
     #[inline]
     pub fn parse(bytes: &'a [u8], integrity: Integrity) -> Result<Self, ParseError> {
         let short = ParseError::TooShort { length: bytes.len() };
@@ -191,6 +192,7 @@ impl<'a> Packet<'a> {
         let coverage = nibbles & 0xF;
         let covered = covered_length(coverage, offset, payload.len());
         if let Integrity::Native(pseudo) = integrity
+            // RFC 4340 §9.1.
             && !checksum::verify(pseudo, bytes, covered.unwrap_or(bytes.len()))
         {
             return Err(ParseError::Checksum);
@@ -230,6 +232,7 @@ impl<'a> Packet<'a> {
         self.header.emit([s1, s0, d1, d0, words, (self.ccval << 4) | self.coverage, 0, 0], out);
         out.extend_from_slice(self.options);
         out.extend_from_slice(self.payload);
+        // RFC 6773 §3.3.
         if let Integrity::Native(pseudo) = integrity {
             let sum = checksum::compute(pseudo, out.get(start..).unwrap_or_default(), covered);
             let field = out.get_mut(start + CHECKSUM_AT..).and_then(|rest| rest.first_chunk_mut::<2>());
@@ -356,7 +359,9 @@ impl Header {
         let seq = SeqNo48::new(u64_at(head, 8)?);
         let ack = || u64_at(head, LONG).map(SeqNo48::new);
         Some(match kind {
+            // RFC 4340 §5.2.
             PacketType::Request => Self::Request { seq, service: ServiceCode::new(u32_at(head, LONG)?) },
+            // RFC 4340 §5.3.
             PacketType::Response => {
                 Self::Response { seq, ack: ack()?, service: ServiceCode::new(u32_at(head, LONG + 8)?) }
             }
@@ -367,6 +372,7 @@ impl Header {
             PacketType::Close => Self::Close { seq, ack: ack()? },
             PacketType::Sync => Self::Sync { seq, ack: ack()? },
             PacketType::SyncAck => Self::SyncAck { seq, ack: ack()? },
+            // RFC 4340 §5.6.
             PacketType::Reset => {
                 let [code, data @ ..] = *head.get(LONG + 8..)?.first_chunk::<4>()?;
                 Self::Reset { seq, ack: ack()?, reset: Reset { code: ResetCode::from_wire(code), data } }
@@ -377,6 +383,7 @@ impl Header {
     /// Appends the header after `generic`, its first eight bytes.
     #[inline]
     fn emit(&self, generic: [u8; 8], out: &mut Vec<u8>) {
+        // RFC 4340 §3.1.
         let type_bits = self.kind().wire() << 1;
         match (self.sequence(), self.acknowledgement()) {
             (Sequence::Long(seq), ack) => {
@@ -465,9 +472,11 @@ impl PacketType {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)
     }
 
-    /// Returns true if its application data area is a datagram of an open connection.
+    /// Returns true if its application data area is a datagram of an open connection; that of other
+    /// packets is ignored (RFC 4340 §5.5, RFC 4340 §5.7).
     #[must_use]
     pub const fn carries_datagram(self) -> bool {
+        // RFC 4340 §5.4.
         matches!(self, Self::Data | Self::DataAck)
     }
 

@@ -25,6 +25,7 @@ impl Quoted {
         Some(Self {
             source_port: u16_at(bytes, 0)?,
             destination_port: u16_at(bytes, 2)?,
+            // RFC 4340 §14.1.
             seq: bytes.get(10..16).map(be).filter(|_| extended).map(SeqNo48::new)?,
         })
     }

@@ -117,6 +117,8 @@ enum OptionRule {
 
 #[inline]
 fn place(packet: PacketType, option: u8) -> OptionRule {
+    // RFC 4340 §8.1.4, RFC 4340 §11, RFC 4340 §11.4, RFC 4340 §11.7, RFC 4340 §13.2,
+    // RFC 4342 §8.6.1.
     let needs_ack = matches!(
         option,
         33 | 35
@@ -129,12 +131,14 @@ fn place(packet: PacketType, option: u8) -> OptionRule {
             | kind::INIT_COOKIE
     );
     match packet {
+        // RFC 4340 §6, RFC 4342 §8, RFC 4342 §8.3, RFC 4342 §8.5, RFC 4342 §8.6.
         PacketType::Data => match option {
             kind::PADDING
             | kind::SLOW_RECEIVER
             | kind::NDP_COUNT
             | kind::TIMESTAMP
             | kind::TIMESTAMP_ECHO
+            // RFC 5622 §8.
             | kind::DATA_CHECKSUM
             | kind::RTT_ESTIMATE => OptionRule::Right,
             _ => OptionRule::Ignored,

@@ -44,6 +44,7 @@ const ERRORS: usize = 256;
 const LONGEST: usize = 65_507;
 
 /// A UDP socket with ECN both ways, receive times from the kernel, and batches.
+/// RFC 6773 §3.5.
 #[derive(Debug)]
 pub struct Socket {
     socket: Watched,
@@ -210,6 +211,8 @@ impl Socket {
     }
 
     fn with_batch(socket: UdpSocket, clock: Clock, batch: usize) -> io::Result<Self> {
+        // Its packets go with DF set (RFC 4340 §14, RFC 4340 §14.2).
+        // RFC 6773 §3.1.
         let state = UdpSocketState::new((&socket).into())?;
         socket.set_nonblocking(true)?;
         // Larger buffers are a wish: systems cap them.

@@ -17,6 +17,8 @@ pub enum LinkType {
     Ethernet,
     /// IPv4 or IPv6, by the version in its first bits.
     Raw,
+    /// Linux cooked capture, version 1: [`cooked`] has its header.
+    Cooked,
 }
 
 impl LinkType {
@@ -24,8 +26,17 @@ impl LinkType {
         match self {
             Self::Ethernet => 1,
             Self::Raw => 101,
+            Self::Cooked => 113,
         }
     }
+}
+
+/// The header of a cooked capture before an IPv4 packet, which says which way the packet goes:
+/// `outgoing` from the host with the tap, otherwise to it. The interface is one without addresses.
+#[must_use]
+pub const fn cooked(outgoing: bool) -> [u8; 16] {
+    let to_whom = if outgoing { 4 } else { 0 };
+    [0, to_whom, 0xFF, 0xFE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x00]
 }
 
 /// A pcap file that is being written.

@@ -1,8 +1,8 @@
-//! Captures: the datagrams of an endpoint as a pcap file of Ethernet frames that Wireshark reads.
+//! Captures: the packets of an endpoint as a pcap file of Ethernet frames that Wireshark reads.
 //!
 //! A socket shows datagrams alone. The headers around them are made up as a host on the same wire
 //! would see them: MAC addresses zero as on a loopback interface, TTL 64, checksums right;
-//! addresses, ports, lengths, ECN bits and times are real.
+//! addresses, ports, ECN bits and times are real. [`CaptureForm`] decides on the UDP header.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,25 +11,38 @@ use std::time::SystemTime;
 use etherparse::{
     IpHeaders, IpNumber, Ipv4Extensions, Ipv4Header, Ipv6Extensions, Ipv6Header, PacketBuilder,
 };
-use tfrc_dccp::wire::{PseudoHeader, seal};
+use tfrc_dccp::wire::{Integrity, Packet, PseudoHeader};
 use tfrc_units::{Dscp, Ecn, Instant};
 
 use crate::io::Clock;
-use crate::options::{self, Carrier};
 
 mod file;
 
-pub use file::{LinkType, Writer};
+pub use file::{LinkType, Writer, cooked};
 
 const TTL: u8 = 64;
+/// DCCP (RFC 4340 §19.1).
+const DCCP: IpNumber = IpNumber(33);
+
+/// Form of the packets in a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CaptureForm {
+    /// DCCP on IP (protocol 33) with a checksum of its own, which Wireshark and tcpdump read and
+    /// verify without any setting. A datagram that is no DCCP stays in UDP.
+    #[default]
+    Native,
+    /// DCCP in UDP, as on the network. Its checksum is zero there (RFC 6773 §3.3), which Wireshark
+    /// calls bad.
+    Udp,
+}
 
 /// Writes a capture. [`Capture::finish`] reports a failed write; the session goes on.
 pub(crate) struct Capture {
     out: Writer<Box<dyn Write + Send>>,
+    form: CaptureForm,
     local: SocketAddr,
     /// The codepoint that the socket marks everything sent with.
     dscp: Dscp,
-    carrier: Carrier,
     /// The address of ours that the latest peer sees, when we are bound to all of them.
     seen: Option<(IpAddr, IpAddr)>,
     /// Time of the endpoint's zero since the Unix epoch.
@@ -45,27 +58,29 @@ impl Capture {
     /// What the system says of the first write.
     pub(crate) fn new(
         out: Box<dyn Write + Send>,
+        form: CaptureForm,
         local: SocketAddr,
-        options: &options::Dccp,
+        dscp: Dscp,
         clock: Clock,
     ) -> io::Result<Self> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = since_epoch.saturating_sub(clock.now().saturating_since(Instant::ZERO).into());
         let out = Writer::new(out, LinkType::Ethernet)?;
-        let options::Dccp { dscp, carrier, .. } = *options;
-        Ok(Self { out, local, dscp, carrier, seen: None, epoch, failed: None })
+        Ok(Self { out, form, local, dscp, seen: None, epoch, failed: None })
     }
 
     /// A datagram has come from `peer`.
     pub(crate) fn received(&mut self, at: Instant, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let local = self.local_towards(peer);
-        self.write(at, &self.carried(peer, local, traffic_class(Dscp::DEFAULT, ecn), bytes));
+        let frame = self.frame(peer, local, traffic_class(Dscp::DEFAULT, ecn), bytes);
+        self.write(at, &frame);
     }
 
     /// A datagram goes to `peer`.
     pub(crate) fn sent(&mut self, at: Instant, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let local = self.local_towards(peer);
-        self.write(at, &self.carried(local, peer, traffic_class(self.dscp, ecn), bytes));
+        let frame = self.frame(local, peer, traffic_class(self.dscp, ecn), bytes);
+        self.write(at, &frame);
     }
 
     /// Ends the capture.
@@ -79,11 +94,12 @@ impl Capture {
         }
     }
 
-    fn carried(&self, from: SocketAddr, to: SocketAddr, class: u8, bytes: &[u8]) -> Vec<u8> {
-        match self.carrier {
-            Carrier::Udp => frame(from, to, class, bytes),
-            Carrier::Raw => native_frame(from.ip(), to.ip(), class, bytes),
-        }
+    fn frame(&self, from: SocketAddr, to: SocketAddr, class: u8, datagram: &[u8]) -> Vec<u8> {
+        let native = match self.form {
+            CaptureForm::Native => native(from, to, class, datagram),
+            CaptureForm::Udp => None,
+        };
+        native.unwrap_or_else(|| in_udp(from, to, class, datagram))
     }
 
     fn write(&mut self, at: Instant, frame: &[u8]) {
@@ -131,8 +147,20 @@ const fn traffic_class(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.number() << 2 | ecn.bits()
 }
 
+/// An Ethernet frame with a DCCP packet on IP; `None` for a datagram that is no DCCP packet.
+fn native(from: SocketAddr, to: SocketAddr, class: u8, datagram: &[u8]) -> Option<Vec<u8>> {
+    let packet = Packet::parse(datagram, Integrity::Udp).ok()?;
+    let pseudo = PseudoHeader::new(from.ip().to_canonical(), to.ip().to_canonical())?;
+    let mut content = Vec::with_capacity(datagram.len());
+    packet.emit(&mut content, Integrity::Native(pseudo)).ok()?;
+    let frame = PacketBuilder::ethernet2([0; 6], [0; 6]).ip(ip(from, to, class));
+    let mut bytes = Vec::with_capacity(frame.size(content.len()));
+    frame.write(&mut bytes, DCCP, &content).ok()?;
+    Some(bytes)
+}
+
 /// An Ethernet frame with a UDP datagram in it; empty for a payload that no datagram can have.
-fn frame(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8> {
+fn in_udp(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8> {
     let frame = PacketBuilder::ethernet2([0; 6], [0; 6]).ip(ip(from, to, class));
     let frame = frame.udp(from.port(), to.port());
     let mut bytes = Vec::with_capacity(frame.size(payload.len()));
@@ -143,25 +171,8 @@ fn frame(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// An Ethernet frame with a DCCP packet in it, whose checksum is that of these addresses; empty for
-/// one that is too long for IP.
-fn native_frame(from: IpAddr, to: IpAddr, class: u8, packet: &[u8]) -> Vec<u8> {
-    const DCCP: IpNumber = IpNumber(33);
-    let mut packet = packet.to_vec();
-    if let Some(pseudo) = PseudoHeader::new(from, to) {
-        seal(&mut packet, pseudo);
-    }
-    let frame = PacketBuilder::ethernet2([0; 6], [0; 6]);
-    let frame = frame.ip(ip(SocketAddr::new(from, 0), SocketAddr::new(to, 0), class));
-    let mut bytes = Vec::with_capacity(frame.size(packet.len()));
-    if frame.write(&mut bytes, DCCP, &packet).is_err() {
-        bytes.clear();
-    }
-    bytes
-}
-
-/// The IP header of UDP between two addresses, without lengths and checksum. On a socket for both
-/// versions IPv4 addresses are mapped ones.
+/// The IP header between two addresses, without protocol, lengths and checksum. On a socket for
+/// both versions IPv4 addresses are mapped ones.
 fn ip(from: SocketAddr, to: SocketAddr, class: u8) -> IpHeaders {
     match (from.ip().to_canonical(), to.ip().to_canonical()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -170,7 +181,6 @@ fn ip(from: SocketAddr, to: SocketAddr, class: u8) -> IpHeaders {
                 ecn: (class & 0b11).try_into().unwrap_or_default(),
                 dont_fragment: true,
                 time_to_live: TTL,
-                protocol: IpNumber::UDP,
                 source: from.octets(),
                 destination: to.octets(),
                 ..Ipv4Header::default()
@@ -180,7 +190,6 @@ fn ip(from: SocketAddr, to: SocketAddr, class: u8) -> IpHeaders {
         (from, to) => {
             let header = Ipv6Header {
                 traffic_class: class,
-                next_header: IpNumber::UDP,
                 hop_limit: TTL,
                 source: as_v6(from).octets(),
                 destination: as_v6(to).octets(),
@@ -216,7 +225,7 @@ mod tests {
     #[test]
     fn headers_of_both_versions() {
         let (from, to) = (SocketAddr::from(([192, 0, 2, 1], 1000)), SocketAddr::from(([192, 0, 2, 2], 6511)));
-        let v4 = frame(from, to, traffic_class(Dscp::DEFAULT, Ecn::Ect0), b"abc");
+        let v4 = in_udp(from, to, traffic_class(Dscp::DEFAULT, Ecn::Ect0), b"abc");
         assert_eq!(v4.len(), 14 + 20 + 8 + 3);
         assert_eq!(v4[12..14], [0x08, 0x00]);
         assert_eq!(v4[14..20], [0x45, 0b10, 0, 31, 0, 0]);
@@ -230,10 +239,10 @@ mod tests {
         // The same between addresses mapped into IPv6.
         let mapped = |a: SocketAddr| SocketAddr::new(as_v6(a.ip()).into(), a.port());
         let ect = Ecn::Ect0.bits();
-        assert_eq!(frame(mapped(from), mapped(to), ect, b"abc"), v4);
+        assert_eq!(in_udp(mapped(from), mapped(to), ect, b"abc"), v4);
 
         let local = |port| SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port);
-        let v6 = frame(local(1000), local(6511), Ecn::Ce.bits(), b"abcd");
+        let v6 = in_udp(local(1000), local(6511), Ecn::Ce.bits(), b"abcd");
         assert_eq!(v6.len(), 14 + 40 + 8 + 4);
         assert_eq!(v6[12..22], [0x86, 0xDD, 0x60, 0x30, 0, 0, 0, 12, 17, 64]);
         let mut pseudo = v6[22..54].to_vec();
@@ -241,21 +250,55 @@ mod tests {
         assert_eq!(checksum(&[&pseudo, &v6[54..]]), 0);
     }
 
+    /// RFC 4340 §9.1: the checksum covers the pseudo header, and a right one sums to zero.
+    #[test]
+    fn dccp_on_ip_has_a_checksum_of_its_own() {
+        let request =
+            [0x03, 0xE8, 0x19, 0x6F, 5, 0, 0, 0, 0x01, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 42, b'a', b'b', b'c'];
+        let (from, to) = (SocketAddr::from(([192, 0, 2, 1], 4000)), SocketAddr::from(([192, 0, 2, 2], 4001)));
+        let v4 = native(from, to, Ecn::Ect0.bits(), &request).expect("DCCP");
+        assert_eq!((v4.len(), v4[23], v4[15]), (14 + 20 + request.len(), 33, Ecn::Ect0.bits()));
+        assert_eq!(checksum(&[&v4[14..34]]), 0);
+        let mut pseudo = v4[26..34].to_vec();
+        pseudo.extend_from_slice(&[0, 33, 0, 23]);
+        assert_eq!(checksum(&[&pseudo, &v4[34..]]), 0);
+        // All but the checksum is as it was sent.
+        assert_ne!(v4[40..42], [0, 0]);
+        assert_eq!((&v4[34..40], &v4[42..]), (&request[..6], &request[8..]));
+
+        let local = |port| SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port);
+        let v6 = native(local(4000), local(4001), Ecn::Ce.bits(), &request).expect("DCCP");
+        let mut pseudo = v6[22..54].to_vec();
+        pseudo.extend_from_slice(&[0, 0, 0, 23, 0, 0, 0, 33]);
+        assert_eq!((v6[20], checksum(&[&pseudo, &v6[54..]])), (33, 0));
+    }
+
+    #[test]
+    fn a_datagram_that_is_no_dccp_stays_in_udp() -> io::Result<()> {
+        let (from, to) = (SocketAddr::from(([192, 0, 2, 1], 1000)), SocketAddr::from(([192, 0, 2, 2], 6511)));
+        let capture = |form| Capture::new(Box::new(io::sink()), form, from, Dscp::DEFAULT, Clock::start());
+        let stray = capture(CaptureForm::Native)?.frame(from, to, 0, b"no DCCP");
+        assert_eq!(stray, capture(CaptureForm::Udp)?.frame(from, to, 0, b"no DCCP"));
+        assert_eq!(stray, in_udp(from, to, 0, b"no DCCP"));
+        Ok(())
+    }
+
     /// RFC 2474 §3: the codepoint is the upper six bits, ECN the lower two.
     #[test]
     fn a_codepoint_is_shown_beside_ecn() -> Result<(), tfrc_units::NotADscp> {
         let class = traffic_class("af11".parse()?, Ecn::Ect0);
         let at = SocketAddr::from(([192, 0, 2, 1], 1000));
-        assert_eq!(frame(at, at, class, b"abc")[14..16], [0x45, 10 << 2 | 0b10]);
+        assert_eq!(in_udp(at, at, class, b"abc")[14..16], [0x45, 10 << 2 | 0b10]);
         let at = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 1000);
-        assert_eq!(frame(at, at, class, b"abc")[14..18], [0x62, 0xA0, 0, 0]);
+        assert_eq!(in_udp(at, at, class, b"abc")[14..18], [0x62, 0xA0, 0, 0]);
         Ok(())
     }
 
     #[test]
     fn who_is_bound_to_every_address_shows_the_one_of_the_way() -> io::Result<()> {
         let any = SocketAddr::from(([0, 0, 0, 0], 1000));
-        let mut capture = Capture::new(Box::new(io::sink()), any, &options::Dccp::default(), Clock::start())?;
+        let mut capture =
+            Capture::new(Box::new(io::sink()), CaptureForm::Native, any, Dscp::DEFAULT, Clock::start())?;
         let peer = SocketAddr::from(([127, 0, 0, 1], 6511));
         for _ in 0..2 {
             assert_eq!(capture.local_towards(peer), SocketAddr::from(([127, 0, 0, 1], 1000)));

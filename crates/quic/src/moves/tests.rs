@@ -218,7 +218,7 @@ fn an_old_address_that_only_seems_alive_holds_no_session() {
     assert_eq!(trial.packet(2), at(2));
 }
 
-/// The same, and a packet that seems to come from the old address answers each move at once.
+/// As before, and a packet that seems to come from the old address answers each move at once.
 #[test]
 fn a_forged_packet_for_each_move_holds_no_session() {
     let mut trial = Trial::new();

@@ -43,10 +43,10 @@ impl Identity {
         fs::symlink_metadata(path).ok().and_then(|metadata| Self::of_metadata(&metadata, path))
     }
 
-    /// The identity of an open file.
+    /// The identity of an open file, which was opened by this name; `None` as for [`Self::of`].
     #[must_use]
-    pub fn of_open(file: &File) -> Option<Self> {
-        file.metadata().ok().and_then(|metadata| Self::of_metadata(&metadata, Path::new("")))
+    pub fn of_open(file: &File, opened_as: &Path) -> Option<Self> {
+        file.metadata().ok().and_then(|metadata| Self::of_metadata(&metadata, opened_as))
     }
 
     #[cfg(unix)]
@@ -63,7 +63,7 @@ impl Identity {
 
 /// The name that a file would get if it were made: its folder as it is, links at the end followed.
 fn resolved(path: &Path) -> PathBuf {
-    /// As many as systems follow.
+    /// Linux's MAXSYMLINKS; other systems follow fewer.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {

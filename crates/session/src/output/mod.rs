@@ -349,7 +349,7 @@ impl Part {
         lock(&file, part)?;
         // Its writer may have renamed it between opening and locking: then this is the finished
         // file.
-        if Identity::of_link(part) != Identity::of_open(&file) {
+        if Identity::of_link(part) != Identity::of_open(&file, part) {
             return Err(strange());
         }
         let length = file.metadata().map_err(system)?.len();

@@ -12,7 +12,7 @@ use super::Identity;
 
 /// True if this name, links not followed, is that of the open file.
 pub(super) fn is(file: &File, path: &Path) -> bool {
-    let open = Identity::of_open(file);
+    let open = Identity::of_open(file, path);
     open.is_some() && open == Identity::of_link(path)
 }
 

@@ -20,9 +20,11 @@ impl Settings {
     #[must_use]
     pub fn for_revision(revision: Revision) -> Self {
         let settings = Self { algorithm: Algorithm::of(revision), ..Self::default() };
+        // Neither the paper nor ns-2 makes up for missed sending.
         let no_burst = BurstCredit::Time(Duration::ZERO);
         match revision {
             Revision::Rfc5348 => settings,
+            // RFC 3448 §4.6: 10 ms where the host's is not known.
             Revision::Rfc3448 => Self { timer_granularity: Duration::from_millis(10), ..settings },
             Revision::Sigcomm2000 => Self { credit: no_burst, ..settings },
             Revision::Ns2 => {
@@ -100,7 +102,7 @@ mod tests {
         }
     }
 
-    /// The table of `docs/models/tfrc.md`, row by row.
+    /// The table of `docs/models/tfrc.md`.
     #[test]
     fn where_they_differ() {
         let column = |revision: Revision| {

@@ -538,7 +538,10 @@ impl Receiver {
         self.history.set_window(f64::from(events) / p);
     }
 
-    fn knows_rtt(&self) -> bool {
+    /// True once [`Self::rtt`] is the sender's, or measured by its window counter (RFC 4342 §8.1),
+    /// and not what the settings assume.
+    #[must_use]
+    pub fn knows_rtt(&self) -> bool {
         self.told_rtt.is_some() || self.counter_rtt().is_some()
     }
 

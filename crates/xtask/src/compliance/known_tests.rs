@@ -38,8 +38,9 @@ pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String
     let mut command = cargo();
     // The whole workspace, as the tests themselves are built: nothing is compiled twice.
     command.args(["test", "--locked", "--quiet", "--workspace", "--no-run"]);
+    let built = messages(&mut command)?;
     for package in packages {
-        for TestProgram { prefix, path } in build(&mut command, package)? {
+        for TestProgram { prefix, path } in programs(&built, package) {
             let output = Command::new(&path)
                 .args(["--list", "--format", "terse"])
                 .output()
@@ -58,6 +59,14 @@ pub(crate) fn of(packages: &BTreeSet<String>) -> Result<BTreeSet<String>, String
 /// # Errors
 /// The compiler's messages.
 pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<TestProgram>, String> {
+    Ok(programs(&messages(command)?, package))
+}
+
+/// Runs a `cargo test --no-run`; gives its messages.
+///
+/// # Errors
+/// The compiler's messages.
+fn messages(command: &mut Command) -> Result<String, String> {
     let output = command
         .env("CARGO_TERM_QUIET", "true")
         .arg("--message-format=json-render-diagnostics")
@@ -65,17 +74,15 @@ pub(crate) fn build(command: &mut Command, package: &str) -> Result<Vec<TestProg
         .output()
         .map_err(|e| format!("cargo did not start: {e}"))?;
     if !output.status.success() {
-        return Err(format!(
-            "the tests of {package} do not build:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
+        return Err(format!("the tests do not build:\n{}", String::from_utf8_lossy(&output.stderr)));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .filter_map(|m| program(m, package))
-        .collect())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The test programs of a package among those that cargo says it has built.
+fn programs(messages: &str, package: &str) -> Vec<TestProgram> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+    messages.filter_map(|message| program(message, package)).collect()
 }
 
 fn program(message: Message, package: &str) -> Option<TestProgram> {

@@ -27,6 +27,9 @@ pub(crate) struct Item {
     /// Unique within its file; [`Section::name_of`] makes it unique everywhere.
     pub(crate) id: String,
     pub(crate) level: Level,
+    /// Requirement words of the text that it covers: one for MUST and SHOULD unless said otherwise,
+    /// none for the other levels.
+    words: Option<usize>,
     /// The rule in our own words.
     pub(crate) text: String,
     /// The file that follows it, from the root of the repository.
@@ -124,6 +127,24 @@ struct Points {
     point: Vec<SubtlePoint>,
 }
 
+/// The number of requirement words in an RFC, counted in its text: MUST, SHALL, SHOULD, REQUIRED
+/// and RECOMMENDED, each also with NOT. MAY and OPTIONAL are not counted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequirementWords {
+    pub(crate) rfc: u16,
+    /// In the whole text.
+    pub(crate) total: usize,
+    /// By section.
+    pub(crate) sections: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WordCounts {
+    text: Vec<RequirementWords>,
+}
+
 /// All lists.
 #[derive(Debug)]
 pub(crate) struct Lists {
@@ -131,6 +152,15 @@ pub(crate) struct Lists {
     /// Reason by item.
     pub(crate) exceptions: BTreeMap<String, String>,
     pub(crate) points: Vec<SubtlePoint>,
+    pub(crate) words: Vec<RequirementWords>,
+}
+
+impl Item {
+    /// Requirement words of the text that it covers.
+    pub(crate) fn words(&self) -> usize {
+        let one = matches!(self.level, Level::Must | Level::Should);
+        self.words.unwrap_or(usize::from(one))
+    }
 }
 
 impl Section {
@@ -171,7 +201,8 @@ pub(crate) fn read(folder: &Path) -> Result<Lists, String> {
     sections
         .sort_by_key(|s| (s.rfc, s.section.split('.').map(|n| n.parse::<u32>().ok()).collect::<Vec<_>>()));
     let points = parse::<Points>(&folder.join("subtle-points.toml"))?.point;
-    Ok(Lists { sections, exceptions, points })
+    let words = parse::<WordCounts>(&folder.join("words.toml"))?.text;
+    Ok(Lists { sections, exceptions, points, words })
 }
 
 fn folders(folder: &Path) -> Result<Vec<std::path::PathBuf>, String> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod known_tests;
 pub(crate) mod lists;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +33,7 @@ struct SectionCount {
 #[derive(Debug, Serialize)]
 struct Summary {
     sections: Vec<SectionCount>,
+    requirements: Vec<words::LevelCount>,
     subtle_points: usize,
     subtle_points_with_test: usize,
     holes: Vec<String>,
@@ -55,6 +57,9 @@ pub(crate) fn check() -> Outcome {
             t.mutations,
             t.title
         );
+    }
+    for count in &summary.requirements {
+        println!("   {count}");
     }
     let sum = |part: fn(&SectionCount) -> usize| summary.sections.iter().map(part).sum::<usize>();
     println!(
@@ -90,10 +95,14 @@ fn summary() -> Result<Summary, String> {
     let tests = known_tests::of(&packages(&lists))?;
     let read = |name: &str| std::fs::read_to_string(root().join(name)).ok();
     let mut holes = holes(&lists, &tests, &read);
+    holes.extend(words::holes(&lists));
+    let requirements = words::tally(&lists);
+    holes.extend(words::missing_rows(&read(words::PAGE).unwrap_or_default(), &requirements));
     let page = read(mutants::REPORT).unwrap_or_default();
     holes.extend(stale_rows(&mutants::mutants(&lists)?, &mutants::report::rows(&page)));
     Ok(Summary {
         sections: lists.sections.iter().map(|section| tally(section, &lists.exceptions)).collect(),
+        requirements,
         subtle_points: lists.points.len(),
         subtle_points_with_test: lists.points.iter().filter(|p| !p.tests.is_empty()).count(),
         holes,
@@ -266,6 +275,7 @@ mod tests {
             sections: vec![toml::from_str(&text).expect("a section")],
             exceptions: exceptions.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
             points: Vec::new(),
+            words: Vec::new(),
         }
     }
 

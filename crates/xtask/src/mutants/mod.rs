@@ -4,6 +4,7 @@
 pub(crate) mod report;
 mod workspace;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,11 +13,30 @@ use tfrc_units::saturating;
 
 use crate::compliance::lists::{self, ItemState, Lists};
 use crate::{Outcome, root};
-use workspace::{TestBuild, Workspace};
+use workspace::Workspace;
 
-/// The package whose tests are run, and the folder that mutations may change.
-const PACKAGE: &str = "tfrc";
-const FOLDER: &str = "crates/tfrc/";
+/// A package whose tests are run, and the folder that mutations may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MutatedPackage {
+    name: &'static str,
+    folder: &'static str,
+    /// Tests that are run where no named one fails, to see if another one does.
+    survivors: SurvivorRun,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SurvivorRun {
+    /// It takes seconds.
+    AllTests,
+    /// It takes minutes without optimisation.
+    NamedTests,
+}
+
+/// The core, and DCCP.
+const PACKAGES: [MutatedPackage; 2] = [
+    MutatedPackage { name: "tfrc", folder: "crates/tfrc/", survivors: SurvivorRun::AllTests },
+    MutatedPackage { name: "tfrc-dccp", folder: "crates/dccp/", survivors: SurvivorRun::NamedTests },
+];
 
 /// The report, from the root of the repository.
 pub(crate) const REPORT: &str = "compliance/mutants.md";
@@ -30,6 +50,7 @@ pub(crate) struct Mutant {
     /// The item's name and the mutation's number in it.
     pub(crate) name: String,
     rule: String,
+    package: MutatedPackage,
     file: String,
     find: String,
     replace: String,
@@ -88,9 +109,11 @@ pub(crate) fn run(Choice { sample, seed, prefixes }: &Choice) -> Outcome {
     verdict(&results)
 }
 
-/// Three mutants, chosen by the commit: cheap enough for every change.
+/// Three mutants of the core, chosen by the commit: cheap enough for every change. Those of
+/// tfrc-dccp take longer to build, and not all of them have been tried.
 pub(crate) fn sample() -> Outcome {
-    run(&Choice { sample: Some(3), ..Choice::default() })
+    let prefixes = ["3714/", "4828/", "5348/", "8083/"].map(str::to_owned).to_vec();
+    run(&Choice { sample: Some(3), prefixes, ..Choice::default() })
 }
 
 /// All mutations of the lists.
@@ -101,12 +124,14 @@ pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
             for (number, mutation) in item.mutations.iter().enumerate() {
                 let name = format!("{}:{}", section.name_of(item), number + 1);
                 let file = mutation.file.clone().or_else(|| item.code.clone());
-                let file = file
-                    .filter(|f| f.starts_with(FOLDER))
-                    .ok_or(format!("{name}: no file under {FOLDER}"))?;
+                let place = file.and_then(|file| {
+                    PACKAGES.iter().find(|p| file.starts_with(p.folder)).map(|p| (*p, file))
+                });
+                let (package, file) = place.ok_or(format!("{name}: no file of a crate that is mutated"))?;
                 mutants.push(Mutant {
                     name,
                     rule: item.text.clone(),
+                    package,
                     file,
                     find: mutation.find.clone(),
                     replace: mutation.replace.clone(),
@@ -121,50 +146,93 @@ pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
 
 fn try_all(mutants: Vec<Mutant>) -> Result<Vec<(Mutant, MutantFate)>, String> {
     let begin = Instant::now();
-    let integration = mutants.iter().flat_map(|m| &m.tests).any(|test| is_integration(test));
-    let workspace = Workspace::new(root(), &root().join("target/mutants"), integration)?;
-    if let Some(failed) = workspace.build()?.all()? {
-        return Err(format!("{failed} fails without any mutation"));
-    }
+    let workspace = Workspace::new(root(), &root().join("target/mutants"))?;
     let count = mutants.len();
     let mut results = Vec::new();
-    for mutant in mutants {
-        let fate = fate(&workspace, &mutant)?;
-        println!("   {:>3}/{count} {:<44} {}", results.len() + 1, mutant.name, shown(&fate));
-        results.push((mutant, fate));
+    for package in PACKAGES {
+        let of_package: Vec<_> = mutants.iter().filter(|m| m.package == package).cloned().collect();
+        if of_package.is_empty() {
+            continue;
+        }
+        let named: BTreeSet<&String> = of_package.iter().flat_map(tests_of).collect();
+        let programs: BTreeSet<Option<&str>> = named.iter().map(|test| program(package, test)).collect();
+        let run = workspace.build(package, &programs)?;
+        for test in named {
+            if !run.passes(test)? {
+                return Err(format!("{test} fails without any mutation"));
+            }
+        }
+        for mutant in of_package {
+            let fate = fate(&workspace, &mutant, &programs)?;
+            println!("   {:>3}/{count} {:<44} {}", results.len() + 1, mutant.name, shown(&fate));
+            results.push((mutant, fate));
+        }
     }
     println!("   {count} mutants in {:.0} s", begin.elapsed().as_secs_f64());
     Ok(results)
 }
 
-fn fate(workspace: &Workspace, mutant: &Mutant) -> Result<MutantFate, String> {
+fn fate(
+    workspace: &Workspace,
+    mutant: &Mutant,
+    programs: &BTreeSet<Option<&str>>,
+) -> Result<MutantFate, String> {
     let original = workspace.read(Path::new(&mutant.file))?;
     let times = original.matches(&mutant.find).count();
     if times != 1 {
         return Ok(MutantFate::Broken(format!("its text occurs {times} times in {}", mutant.file)));
     }
     workspace.write(Path::new(&mutant.file), &original.replacen(&mutant.find, &mutant.replace, 1))?;
-    let fate = match workspace.build() {
-        Err(why) => Ok(MutantFate::Broken(why)),
-        Ok(run) => judged(&run, &mutant.tests),
-    };
+    let fate = judged(workspace, mutant, programs);
     workspace.write(Path::new(&mutant.file), &original)?;
     fate
 }
 
-fn judged(run: &TestBuild, named: &[String]) -> Result<MutantFate, String> {
-    for test in named.iter().filter(|t| t.starts_with(&format!("{PACKAGE}::"))) {
-        if !run.passes(test)? {
-            return Ok(MutantFate::Killed);
+/// Only programs with tests named for the mutant are built, unit tests first; all of them if no
+/// named test fails.
+fn judged(
+    workspace: &Workspace,
+    mutant: &Mutant,
+    programs: &BTreeSet<Option<&str>>,
+) -> Result<MutantFate, String> {
+    for wanted in programs {
+        let named = tests_of(mutant).filter(|test| program(mutant.package, test) == *wanted);
+        let mut named = named.peekable();
+        if named.peek().is_none() {
+            continue;
+        }
+        let run = match workspace.build(mutant.package, &BTreeSet::from([*wanted])) {
+            Err(why) => return Ok(MutantFate::Broken(why)),
+            Ok(run) => run,
+        };
+        for test in named {
+            if !run.passes(test)? {
+                return Ok(MutantFate::Killed);
+            }
         }
     }
-    Ok(run.all()?.map_or(MutantFate::Survived, MutantFate::KilledByOthers))
+    if mutant.package.survivors == SurvivorRun::NamedTests {
+        return Ok(MutantFate::Survived);
+    }
+    let all = workspace.build(mutant.package, programs)?.all()?;
+    Ok(all.map_or(MutantFate::Survived, MutantFate::KilledByOthers))
 }
 
-/// Returns true for `tfrc::fixed_point::…`, where `fixed_point` is a file of integration tests.
-fn is_integration(test: &str) -> bool {
-    let file = test.strip_prefix(PACKAGE).and_then(|rest| rest.strip_prefix("::")?.split_once("::"));
-    file.is_some_and(|(file, _)| root().join(FOLDER).join("tests").join(format!("{file}.rs")).is_file())
+/// The tests named for the mutant that are its package's.
+fn tests_of(mutant: &Mutant) -> impl Iterator<Item = &String> {
+    mutant.tests.iter().filter(|t| t.strip_prefix(mutant.package.name).is_some_and(|t| t.starts_with("::")))
+}
+
+/// The program of integration tests that has this test; `None` for a unit test. A test of
+/// `tests/fixed_point.rs` is in `tests`, one of the folder `tests/attacks` in `memory`.
+fn program(package: MutatedPackage, test: &str) -> Option<&'static str> {
+    let (module, _) = test.strip_prefix(package.name)?.strip_prefix("::")?.split_once("::")?;
+    let folder = root().join(package.folder).join("tests");
+    if folder.join(format!("{module}.rs")).is_file() {
+        Some("tests")
+    } else {
+        folder.join(module).is_dir().then_some("memory")
+    }
 }
 
 fn shown(fate: &MutantFate) -> String {
@@ -219,10 +287,11 @@ fn seed_of_commit() -> Result<u64, String> {
         .ok_or("git names no commit: give a --seed".to_owned())
 }
 
-/// The commit that is tried, and a plus sign if the core differs from it.
+/// The commit that is tried, and a plus sign if the code differs from it.
 fn commit() -> Result<String, String> {
     let hash = git(&["rev-parse", "--short=10", "HEAD"])?;
-    let changed = !git(&["status", "--porcelain", "--", FOLDER])?.is_empty();
+    let folders = PACKAGES.map(|package| package.folder);
+    let changed = !git(&[&["status", "--porcelain", "--"], folders.as_slice()].concat())?.is_empty();
     Ok(format!("{hash}{}", if changed { "+" } else { "" }))
 }
 
@@ -243,6 +312,7 @@ mod tests {
         Mutant {
             name: name.to_owned(),
             rule: String::new(),
+            package: PACKAGES[0],
             file: String::new(),
             find: String::new(),
             replace: String::new(),

@@ -42,7 +42,7 @@ pub(crate) fn rows(text: &str) -> Vec<MutantRow> {
 
 /// The change of a mutant as the report shows it.
 pub(crate) fn change(mutant: &Mutant) -> String {
-    let file = mutant.file.trim_start_matches("crates/tfrc/src/");
+    let file = mutant.file.trim_start_matches("crates/tfrc/src/").trim_start_matches("crates/");
     format!("{file} | {} → {}", code(&mutant.find), code(&mutant.replace))
 }
 
@@ -154,6 +154,7 @@ mod tests {
         Mutant {
             name: name.to_owned(),
             rule: String::new(),
+            package: crate::mutants::PACKAGES[0],
             file: "crates/tfrc/src/a.rs".to_owned(),
             find: find.to_owned(),
             replace: "x | y".to_owned(),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::compliance::known_tests::{TestProgram, build};
-use crate::mutants::PACKAGE;
+use crate::mutants::MutatedPackage;
 use crate::python::built;
 
 /// Paths that the tests need besides the manifest, from the root of the repository.
@@ -28,15 +28,15 @@ const LONGEST: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Workspace {
     folder: PathBuf,
-    /// Set if the integration tests are wanted besides the unit tests.
-    integration: bool,
 }
 
 /// The test programs of one build.
 #[derive(Debug)]
 pub(super) struct TestBuild {
     programs: Vec<TestProgram>,
-    /// Where their output goes, and where they run.
+    /// Where their output goes.
+    output: PathBuf,
+    /// Where they run.
     folder: PathBuf,
 }
 
@@ -46,7 +46,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Files that cannot be read or written.
-    pub(super) fn new(root: &Path, folder: &Path, integration: bool) -> Result<Self, String> {
+    pub(super) fn new(root: &Path, folder: &Path) -> Result<Self, String> {
         let manifest =
             std::fs::read_to_string(root.join("Cargo.toml")).map_err(|e| format!("Cargo.toml: {e}"))?;
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -55,7 +55,7 @@ impl Workspace {
         for name in COPIED.into_iter().filter(|name| root.join(name).exists()) {
             copy(&root.join(name), &folder.join(name)).map_err(|e| format!("{name}: {e}"))?;
         }
-        Ok(Self { folder: folder.to_owned(), integration })
+        Ok(Self { folder: folder.to_owned() })
     }
 
     pub(super) fn read(&self, file: &Path) -> Result<String, String> {
@@ -66,21 +66,32 @@ impl Workspace {
         std::fs::write(self.folder.join(file), text).map_err(|e| format!("{}: {e}", file.display()))
     }
 
-    /// Builds the tests.
+    /// Builds these test programs of a package; `None` is that of the unit tests.
     ///
     /// # Errors
     /// The compiler's messages.
-    pub(super) fn build(&self) -> Result<TestBuild, String> {
+    pub(super) fn build(
+        &self,
+        package: MutatedPackage,
+        programs: &BTreeSet<Option<&str>>,
+    ) -> Result<TestBuild, String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command
             .current_dir(&self.folder)
             // What the tests have built of other people's crates is used again.
             .env("CARGO_TARGET_DIR", built())
-            .args(["test", "--package", PACKAGE, "--no-run", "--lib"]);
-        if self.integration {
-            command.args(["--test", "tests"]);
+            .args(["test", "--package", package.name, "--no-run"]);
+        for program in programs {
+            match program {
+                None => command.arg("--lib"),
+                Some(program) => command.args(["--test", program]),
+            };
         }
-        Ok(TestBuild { programs: build(&mut command, PACKAGE)?, folder: self.folder.clone() })
+        Ok(TestBuild {
+            programs: build(&mut command, package.name)?,
+            output: self.folder.join("output.txt"),
+            folder: self.folder.join(package.folder),
+        })
     }
 }
 
@@ -123,17 +134,17 @@ impl TestBuild {
 
     fn start(&self, program: &TestProgram, arguments: &[&str]) -> Result<(bool, String), String> {
         let error = |e: std::io::Error| format!("{}: {e}", program.path.display());
-        let output = self.folder.join("output.txt");
+        let output = &self.output;
         let mut child = Command::new(&program.path)
             .args(arguments)
-            .current_dir(self.folder.join("crates").join(PACKAGE))
+            .current_dir(&self.folder)
             // The same cases in every run, no search for the smallest, nothing written into the
             // tree.
             .env("PROPTEST_RNG_SEED", "1")
             .env("PROPTEST_MAX_SHRINK_ITERS", "0")
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
             .stdin(Stdio::null())
-            .stdout(std::fs::File::create(&output).map_err(error)?)
+            .stdout(std::fs::File::create(output).map_err(error)?)
             .stderr(Stdio::null())
             .spawn()
             .map_err(error)?;
@@ -149,7 +160,7 @@ impl TestBuild {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        let text = std::fs::read_to_string(&output).map_err(error)?;
+        let text = std::fs::read_to_string(output).map_err(error)?;
         Ok((status.is_some_and(|s| s.success()), text))
     }
 }
@@ -159,10 +170,19 @@ impl TestBuild {
 fn for_a_copy(manifest: &str) -> String {
     let mut text = String::new();
     let mut lints = false;
-    let left_out = ["default-members", "tfrc.opt-level"];
-    for line in manifest.lines().filter(|line| !left_out.iter().any(|left| line.starts_with(left))) {
+    let mut section = "";
+    for line in manifest.lines().filter(|line| !line.starts_with("default-members")) {
         if line.starts_with('[') {
             lints = line.starts_with("[workspace.lints");
+            section = line;
+        }
+        // A mutant runs a few tests: it is built with little optimisation.
+        if section == "[profile.dev.package]" && line.starts_with("tfrc = ") {
+            continue;
+        }
+        if section == "[profile.dev.package]" && line.starts_with("tfrc-dccp = ") {
+            text += "tfrc-dccp = { opt-level = 0, incremental = false }\n";
+            continue;
         }
         if line.starts_with("members = ") {
             text += "members = [\"crates/*\"]\n";

@@ -46,6 +46,8 @@ def load(folder: Path, wanted: list[str]) -> list[Experiment]:
 
 
 def _meant(folder: Path, word: str) -> list[str]:
+    if not word:
+        raise BadExperiment("an empty name; `all` means every experiment")
     known = ids(folder)
     begun = known if word == "all" else [id for id in known if id == word] or [id for id in known if id.startswith(word)]
     if begun:
@@ -89,7 +91,7 @@ def read(id: str, folder: Path) -> Experiment:
         spec.loader.exec_module(module)
     found = [value for value in vars(module).values() if isinstance(value, Experiment)]
     if len(found) != 1:
-        raise BadExperiment(f"{path}: {len(found)} experiments in the file; it has one")
+        raise BadExperiment(f"{path} defines {len(found)} experiments; it must define exactly one")
     return found[0].settle(id, folder)
 
 

@@ -37,7 +37,7 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     };
     let recording =
         tfrc_capture::read(open(&args.file, &name)?, &options).map_err(|error| refusal(&name, error))?;
-    if recording.connections.is_empty() {
+    if recording.connections.is_empty() && recording.rtp.is_empty() {
         return Err(Failure::Run(nothing(&name, &recording)));
     }
     if let Some(path) = &args.native {
@@ -87,7 +87,7 @@ fn nothing(name: &str, recording: &Recording) -> String {
     }
     let fault = recording.fault.as_ref().map_or(String::new(), |fault| format!("; {fault}"));
     format!(
-        "{name}: no DCCP in {packets} packets ({}); seen: {}{fault}\n\n  hint: if UDP on some port carries DCCP \
+        "{name}: no DCCP or RTP in {packets} packets ({}); seen: {}{fault}\n\n  hint: if UDP on some port carries DCCP \
          and the capture begins after its Request, give --port PORT",
         recording.links.join(", "),
         tfrc_capture::text::others(recording),

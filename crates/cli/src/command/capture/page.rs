@@ -1,7 +1,7 @@
 //! The page of a recording: curves of rates, of p and of R.
 
 use tfrc_capture::Recording;
-use tfrc_capture::document::{Direction, ReportSeen, Stretch};
+use tfrc_capture::document::{Direction, ReportSeen, RtpFlow, RtpRow, Stretch};
 use tfrc_report::pages::figures::{self, Part};
 use tfrc_report::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
 
@@ -15,7 +15,32 @@ pub(super) fn page(name: &str, recording: &Recording, text: &str) -> String {
             parts.push(Part { title, panels: panels(direction) });
         }
     }
+    for flow in recording.rtp.iter().filter(|flow| !flow.series.is_empty()) {
+        parts.push(Part { title: format!("RTP from {} to {}", flow.from, flow.to), panels: of_rtp(flow) });
+    }
     figures::page(name, &parts, text)
+}
+
+/// Rates, losses and queueing delay of a flow of RTP.
+fn of_rtp(flow: &RtpFlow) -> Vec<Panel> {
+    let of = |label, ink, value: fn(&RtpRow) -> Option<f64>| {
+        curve(label, ink, flow.series.iter().filter_map(|row| Some((row.time_s, value(row)?))))
+    };
+    let rates = vec![
+        of("sent", "s0", |row| Some(row.sent_bps / 1e3)),
+        of("received", "s1", |row| row.received_bps.map(|rate| rate / 1e3)),
+    ];
+    let losses = vec![
+        of("before the tap", "s0", |row| Some(row.missing_before_tap as f64)),
+        of("after the tap", "s1", |row| row.lost.map(|lost| lost as f64)),
+    ];
+    let waits = vec![of("queueing", "s0", |row| row.queueing_s.map(|delay| delay * 1e3))];
+    let panels = [
+        panel("Rates", "kbit/s", rates),
+        panel("Losses", "packets in a row", losses),
+        panel("Queueing delay", "ms", waits),
+    ];
+    panels.into_iter().filter(|panel| !panel.curves.is_empty()).collect()
 }
 
 /// Rates, 1/p and R of one direction.
@@ -29,6 +54,7 @@ fn panels(direction: &Direction) -> Vec<Panel> {
         of("allowed", "s1", |stretch| Some(stretch.allowed_bps / 1e3)),
         of("equation", "s2", |stretch| stretch.equation_bps.map(|rate| rate / 1e3)),
         of("2 X_recv", "s3", |stretch| stretch.twice_receive_rate_bps.map(|rate| rate / 1e3)),
+        of("balanced", "s4", |stretch| Some(stretch.balanced_bps / 1e3)),
     ];
     let told = |label, ink, value: fn(&ReportSeen) -> Option<f64>| {
         curve(label, ink, reports.iter().filter_map(|report| Some((report.time_s, value(report)?))))
@@ -40,10 +66,12 @@ fn panels(direction: &Direction) -> Vec<Panel> {
         told("Linux 6.1", "s3", |report| report.inverse_p_linux),
     ];
     let trips = vec![of("R", "s0", |stretch| Some(stretch.r_s * 1e3))];
+    let waits = vec![of("queueing", "s0", |stretch| stretch.queueing_s.map(|delay| delay * 1e3))];
     let mut panels = vec![
         panel("Rates", "kbit/s", rates),
         panel("Loss event rate", "1/p, packets", losses),
         panel("Round-trip time", "R, ms", trips),
+        panel("Queueing delay", "ms", waits),
     ];
     panels.retain(|panel| !panel.curves.is_empty());
     panels

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use tfrc_net::options::{Carrier, Promise};
+use tfrc_net::pcap::CaptureForm;
 use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordings};
 use tfrc_units::{Duration, Rate};
 
@@ -238,6 +239,7 @@ pub(super) async fn recordings(args: &SendArgs) -> Result<Recordings, Failure> {
     Ok(Recordings {
         journal: create(args.journal.clone(), existing, Access::Owner).await?,
         capture: create(args.pcap.clone(), existing, Access::Usual).await?,
+        form: if args.pcap_udp { CaptureForm::Udp } else { CaptureForm::Native },
     })
 }
 

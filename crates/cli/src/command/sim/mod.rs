@@ -18,7 +18,7 @@ use tfrc_report::record::{Role, Start};
 use tfrc_scenario::library::Opened;
 use tfrc_scenario::{Plan, Scenario, World, schema};
 use tfrc_sim::Seed;
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 use tfrc_world::batch::{self, Order, PlannedRun, Results, Shard};
 use tfrc_world::cache::Cache;
 use tfrc_world::note::Note;
@@ -231,7 +231,8 @@ fn merged(files: &[std::path::PathBuf]) -> Result<Results, Failure> {
     batch::merge(shards).map_err(|error| Failure::usage(error.to_string(), "see docs/scenarios.md, `shards`"))
 }
 
-/// A capture file that is being written; virtual time zero is 1970.
+/// A capture file that is being written; virtual time zero is 1970. Its link headers are cooked
+/// ones, which tell the packets of the senders from those that come to them.
 struct Capture {
     file: pcap::Writer<BufWriter<File>>,
     failure: Option<io::Error>,
@@ -239,14 +240,17 @@ struct Capture {
 
 impl Capture {
     fn create(path: &Path) -> io::Result<Self> {
-        let file = pcap::Writer::new(BufWriter::new(File::create(path)?), pcap::LinkType::Raw)?;
+        let file = pcap::Writer::new(BufWriter::new(File::create(path)?), pcap::LinkType::Cooked)?;
         Ok(Self { file, failure: None })
     }
 
     fn add(&mut self, packet: &Captured) {
         if self.failure.is_none() {
             let at = packet.at.saturating_since(Instant::ZERO).into();
-            self.failure = self.file.beginning(at, &packet.bytes, packet.length).err();
+            let link = pcap::cooked(packet.outgoing);
+            let frame = [&link[..], &packet.bytes].concat();
+            let length = packet.length + saturating::<u32>(link.len());
+            self.failure = self.file.beginning(at, &frame, length).err();
         }
     }
 

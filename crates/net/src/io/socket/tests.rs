@@ -1,4 +1,14 @@
+//! The UDP socket on the loopback interface.
+
 use super::*;
+
+/// RFC 4340 §14.2.
+#[tokio::test]
+async fn packets_are_not_fragmented() {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a port");
+    let socket = Socket::from_std(socket, Clock::start()).expect("a socket");
+    assert!(!socket.state.may_fragment());
+}
 
 #[test]
 fn kernel_stamps_are_ages() {

@@ -9,11 +9,10 @@
 //!   milliseconds) and ECN; connections begin at number 0. A packet is as long as its headers and
 //!   data, a SYN longer than on the links.
 //! * `ping`: ICMP echo (RFC 792).
-//! * TFRC data (RFC 5348 §3.2.1), in UDP: sequence number, time of sending and R in microseconds,
-//!   four bytes each.
-//! * TFRC feedback (§3.2.2), in UDP: newest sequence number, t_delay in microseconds, X_recv in
-//!   byte/s, 1/p in packets (0 for none), four bytes each.
+//! * TFRC: DCCP-Data and DCCP-Ack with the options of CCID 3 ([`tfrc`]).
 //! * Any other: UDP, and its number in eight bytes.
+
+mod tfrc;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -27,7 +26,7 @@ use tfrc_sim::packet::{FlowId, Header};
 use tfrc_sim::tcp::{Ack, AckKind, ConnectionId, Data, DataKind, EcnEcho, Fin, Reduced, Stack, Timestamps};
 use tfrc_sim::trace::{PacketCopy, PacketEnd};
 use tfrc_sim::traffic::Segment;
-use tfrc_units::{Duration, Instant, saturating};
+use tfrc_units::{Instant, saturating};
 
 use tfrc_world::agent::{Payload, addresses};
 
@@ -49,6 +48,8 @@ pub struct Captured {
     pub bytes: Vec<u8>,
     /// Bytes of the whole packet.
     pub length: u32,
+    /// True if the flow's sender sent it, false if it came to that sender.
+    pub outgoing: bool,
 }
 
 /// Makes captured packets of copies.
@@ -59,6 +60,8 @@ pub struct Capture<'c> {
     facts: Vec<Option<TcpFacts>>,
     /// Both ends of each connection, that of the flow's sender first.
     connections: BTreeMap<(FlowId, ConnectionId), [ConnectionEnd; 2]>,
+    /// Numbers of the flows of TFRC.
+    tfrc: BTreeMap<FlowId, tfrc::Numbers>,
     to: Box<dyn FnMut(Captured) + 'c>,
 }
 
@@ -68,7 +71,7 @@ impl<'c> Capture<'c> {
         let (_, members) = scenario.lay_out(scenario.seed);
         let senders = members.iter().map(|member| member.from).collect();
         let facts = members.iter().map(|member| TcpFacts::of(&member.flow.kind)).collect();
-        Self { senders, facts, connections: BTreeMap::new(), to: Box::new(to) }
+        Self { senders, facts, connections: BTreeMap::new(), tfrc: BTreeMap::new(), to: Box::new(to) }
     }
 
     /// Takes a copy of its run ([`Run::copy`](tfrc_world::Run::copy)); those of the receiver's end
@@ -79,7 +82,13 @@ impl<'c> Capture<'c> {
         let out = match copy.end {
             PacketEnd::Receiver if header.dst.node() == sender => false,
             PacketEnd::Sender if header.src.node() == sender => true,
-            PacketEnd::Receiver | PacketEnd::Sender => return,
+            PacketEnd::Sender => {
+                if matches!(copy.packet.payload, Payload::TfrcFeedback(_)) {
+                    self.tfrc.entry(header.flow).or_default().report_leaves(header.serial);
+                }
+                return;
+            }
+            PacketEnd::Receiver => return,
         };
         let [near, far] = addresses(header.flow);
         let (from, to) = if out { (near, far) } else { (far, near) };
@@ -90,22 +99,12 @@ impl<'c> Capture<'c> {
             Payload::CustomAck(ack) => way.udp(length, &ack.number().to_be_bytes()),
             Payload::CustomData(data) => way.udp(length, &data.number().to_be_bytes()),
             Payload::TfrcData(data) => {
-                let fields = [
-                    saturating::<u32>(data.seq & u64::from(u32::MAX)),
-                    micros(header.sent.saturating_since(Instant::ZERO)),
-                    micros(data.rtt.unwrap_or_default()),
-                ];
-                way.udp(length, &fields.map(u32::to_be_bytes).concat())
+                let numbers = self.tfrc.entry(header.flow).or_default();
+                (DCCP, numbers.data(way, copy.at, data, usize::from(length)))
             }
             Payload::TfrcFeedback(report) => {
-                let p = report.loss_event_rate.get();
-                let fields = [
-                    saturating::<u32>(report.newest_seq & u64::from(u32::MAX)),
-                    micros(report.elapsed),
-                    whole(report.receive_rate.bytes_per_sec()),
-                    if p > 0.0 { whole(1.0 / p) } else { 0 },
-                ];
-                way.udp(length, &fields.map(u32::to_be_bytes).concat())
+                let numbers = self.tfrc.entry(header.flow).or_default();
+                (DCCP, numbers.report(way, header.serial, report, usize::from(length)))
             }
             Payload::Traffic(Segment::Ack(ack)) => self.ack(way, header, ack),
             Payload::Traffic(Segment::Data(data)) => self.data(way, header, data),
@@ -393,7 +392,7 @@ impl Way {
             ..Ipv4Header::default()
         };
         ip.header_checksum = ip.calc_header_checksum();
-        Captured { at, bytes: [&ip.to_bytes()[..], content].concat(), length }
+        Captured { at, bytes: [&ip.to_bytes()[..], content].concat(), length, outgoing: self.out }
     }
 }
 
@@ -410,10 +409,6 @@ fn echo(kind: fn(IcmpEchoHeader) -> Icmpv4Type, header: &Header) -> (IpNumber, V
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as it should")]
 fn whole(number: f64) -> u32 {
     number.round() as u32
-}
-
-fn micros(time: Duration) -> u32 {
-    saturating::<u32>((time.as_nanos() / 1000) & u64::from(u32::MAX))
 }
 
 fn millis(at: Instant) -> u32 {
