@@ -119,7 +119,7 @@ struct Ends {
     relay: Relay,
     sender: Connection,
     receiver: Connection,
-    _endpoints: [Endpoint; 2],
+    endpoints: [Endpoint; 2],
 }
 
 /// `most`: the longest UDP payload that the path takes; 0: any.
@@ -131,7 +131,7 @@ async fn ends(most: usize) -> Ends {
     let connected = connect(relay.entrance, &capped(), &key(), there.fingerprint()).await;
     let (calling, sender) = connected.expect("a connection");
     let receiver = listening.accept().await.expect("open");
-    Ends { relay, sender, receiver, _endpoints: [calling, listening] }
+    Ends { relay, sender, receiver, endpoints: [calling, listening] }
 }
 
 /// Sends datagrams until the receiver has got this many more.
@@ -197,7 +197,7 @@ async fn copies_from_elsewhere_do_not_end_a_handshake() {
     let connected = connect(relay.entrance, &capped(), &key(), there.fingerprint()).await;
     let (calling, sender) = connected.expect("a connection");
     let receiver = listening.accept().await.expect("open");
-    let ends = Ends { relay, sender, receiver, _endpoints: [calling, listening] };
+    let ends = Ends { relay, sender, receiver, endpoints: [calling, listening] };
     exchange(&ends, 1000).await;
     let sent = end(&ends).await;
     assert_eq!(ends.receiver.status().stats.received_data_packets, sent);
@@ -238,7 +238,7 @@ async fn strangers_take_no_place_of_a_session_whose_path_is_away() {
     let ends = ends(0).await;
     exchange(&ends, 20).await;
     ends.relay.state.most.store(1, Ordering::Relaxed);
-    let [_, listening] = &ends._endpoints;
+    let [_, listening] = &ends.endpoints;
     let (at, begin) = (listening.local_addr(), std::time::Instant::now());
     while begin.elapsed() < Duration::from_millis(4500) {
         // It asks for another key than the one it hears, and hangs up.
