@@ -38,9 +38,6 @@ impl<T: Copy, const N: usize> Store<T> for Heap<T, N> {
 
     fn push_back(&mut self, item: T) {
         if self.0.len() == self.0.capacity() {
-            if self.0.len() >= N {
-                return;
-            }
             self.grow();
         }
         self.0.push_back(item);

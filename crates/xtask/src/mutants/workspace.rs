@@ -10,7 +10,7 @@ use crate::mutants::MutatedPackage;
 use crate::python::built;
 
 /// Paths that the tests need besides the manifest, from the root of the repository.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "Cargo.lock",
     "crates/tfrc",
     "crates/units",
@@ -18,6 +18,8 @@ const COPIED: [&str; 9] = [
     "crates/sim",
     "crates/dccp",
     "crates/feedback",
+    // A part of testkit that no core crate has on, whose manifest cargo reads.
+    "crates/noq",
     "docs/models",
     "testdata",
 ];
