@@ -9,7 +9,7 @@
 //!   milliseconds) and ECN; connections begin at number 0. A packet is as long as its headers and
 //!   data, a SYN longer than on the links.
 //! * `ping`: ICMP echo (RFC 792).
-//! * TFRC: DCCP-Data and DCCP-Ack with the options of CCID 3 ([`tfrc`]).
+//! * TFRC: DCCP-Data and DCCP-Ack with the options of CCID 3 (`tfrc`).
 //! * Any other: UDP, and its number in eight bytes.
 
 mod tfrc;

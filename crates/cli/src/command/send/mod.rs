@@ -1,7 +1,7 @@
 //! `tfrc send`: a file, a pipe or made-up data over one connection.
 //!
-//! A session has four acts, a file each: [`agree`] on what is sent and to whom, [`connect`],
-//! [`transfer`], [`sum_up`]. Files that exist, that two options name or that cannot be written are
+//! A session has four acts, a file each: `agree` on what is sent and to whom, `connect`,
+//! `transfer`, `sum_up`. Files that exist, that two options name or that cannot be written are
 //! refused before anybody is called; `-l` longer than a packet of the path takes, after the
 //! handshake. However the data ends, the connection is closed and summed up.
 
