@@ -186,7 +186,8 @@ fn a_response_has_the_service_code_of_its_request() {
     );
 }
 
-/// RFC 4340 §8.1.3: only a Request brings a Response; after eight minutes the end is told.
+/// RFC 4340 §8.1.3: only a Request brings a Response; after eight minutes the
+/// application hears of the end.
 #[test]
 fn a_response_is_not_repeated_and_the_handshake_given_up() {
     let mut server = Server::responding();

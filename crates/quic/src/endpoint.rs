@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -38,8 +39,6 @@ const LAST_PACKET: std::time::Duration = std::time::Duration::from_millis(100);
 const REFUSALS: usize = 64;
 /// The longest wait for last packets to leave.
 const LAST_PACKETS: std::time::Duration = std::time::Duration::from_secs(1);
-/// The time between two looks whether the place of a connection that has ended is free.
-const FREED_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// The longest wait for the end of connections that are closing.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(2);
 
@@ -94,6 +93,8 @@ struct Server {
     is_stopped: AtomicBool,
     state: Mutex<ServerState>,
     accepted: Notify,
+    /// The place of a connection has become free.
+    freed: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -187,6 +188,7 @@ impl Endpoint {
             is_stopped: AtomicBool::new(false),
             state: Mutex::default(),
             accepted: Notify::new(),
+            freed: Arc::default(),
         });
         settings::tfrc(options)?;
         let (config, ..) = server.config()?;
@@ -459,7 +461,8 @@ impl Server {
             self.refused(Refusal { remote, reason: RefusalReason::Busy });
             return None;
         };
-        let place = Place { _permit: permit, _counted: counted, _watch: watch };
+        let freed = Freed(Arc::clone(&self.freed));
+        let place = Place { _permit: permit, _counted: counted, _watch: watch, _freed: freed };
         let control = quic.open_uni().await.ok()?;
         let socket = Arc::clone(&self.socket);
         let shared = Shared::new(quic, self.clock, &self.options, readings, socket).ok()?;
@@ -499,10 +502,13 @@ impl Server {
         drop(silent);
         let freed = async {
             loop {
-                tokio::time::sleep(FREED_LOOK).await;
+                let mut freed = pin!(self.freed.notified());
+                // A place that becomes free from here on is not missed.
+                freed.as_mut().enable();
                 if let Some(place) = self.place(address) {
                     return place;
                 }
+                freed.await;
             }
         };
         tokio::time::timeout(LAST_PACKETS, freed).await.ok()
@@ -588,6 +594,18 @@ pub(crate) struct Place {
     _permit: OwnedSemaphorePermit,
     _counted: Option<Counted>,
     _watch: Watch<WeakConnectionHandle>,
+    /// The last field, so that the others are free when it says so.
+    _freed: Freed,
+}
+
+/// Says that a place is free.
+#[derive(Debug)]
+struct Freed(Arc<Notify>);
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
 }
 
 impl Drop for Counted {

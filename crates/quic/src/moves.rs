@@ -5,8 +5,8 @@
 //! packet from elsewhere is given to QUIC as if it came from the session's address, and the session
 //! moves in two cases: no packet comes from its address any more, or its address leaves a question
 //! unanswered. The move holds once the peer has answered at the new address (§8.2) and QUIC sends
-//! there: for an answer that comes after three probe timeouts it does not, and has to be told of
-//! the address again.
+//! there. noq does not if the answer came after three probe timeouts; then it has to see the
+//! address as a new one again.
 //!
 //! The first packets of a handshake may be copies too. If they come from two addresses, and none is
 //! proved, the handshake ends, and clients prove their addresses for a while. The addresses have

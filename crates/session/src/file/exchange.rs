@@ -140,7 +140,7 @@ async fn sent(connection: &Connection, path: &Path) -> Result<FileCopy, FileErro
 
 /// Receives a file whole under this name, and ends the session: the name is there, and all of it
 /// on the disk, once the hash agrees. The endpoint's greeting is that of [`Part::ReceivesFiles`].
-/// What an unfinished session has brought is left in `FILE.part`.
+/// `FILE.part` keeps the bytes of a session that breaks off.
 ///
 /// # Errors
 /// [`FileError`]; the session has ended then, too.

@@ -56,7 +56,7 @@ pub(super) fn run_fed(args: &SendArgs, feeder: Option<Feeder>) -> Result<(), Fai
     session::block_on(send(args, rate_out, feeder, interrupt))
 }
 
-/// A session with its user, who is told and may want its end.
+/// A session, its output for the user, and the user's interrupts.
 struct Session<'a> {
     args: &'a SendArgs,
     reporter: Reporter,

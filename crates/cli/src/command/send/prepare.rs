@@ -273,7 +273,7 @@ pub(super) fn model(args: &SendArgs) -> Model {
     })
 }
 
-/// How the session is told to its user.
+/// The session's output for the user.
 pub(super) fn config(args: &SendArgs) -> ReporterConfig {
     let existing = match existing(args) {
         Existing::Overwrite => ExistingPage::Replace,
