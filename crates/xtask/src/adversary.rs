@@ -11,11 +11,6 @@ pub(crate) const PACKETS: u64 = 1_000_000;
 /// Its name as test programs know it.
 const TEST: &str = "adversary::nothing_breaks";
 
-/// The run of `cargo xtask ci`.
-pub(crate) fn check() -> Outcome {
-    run(PACKETS, 1)
-}
-
 /// Runs `packets` packets, beginning with this seed.
 pub(crate) fn run(packets: u64, seed: u64) -> Outcome {
     let ended = cargo()

@@ -1,89 +1,74 @@
 //! Every check, each with its title and the command that repeats it alone, and at the end what each
 //! cost: minutes, which are noisy, and compile units, which are not.
 
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::units::{self, Units};
-use crate::{
-    Outcome, adversary, book, c_library, calls, cargo, compliance, dependencies, features, files, formats,
-    hostile, instructions, integrations, measure, mutants, packages, playground, python, test, tools,
-};
+use crate::{Outcome, python, root};
 
+/// A check.
+#[derive(Debug, Clone, Copy)]
 struct CiStep {
     title: &'static str,
-    work: Work,
+    /// Words for cargo; those after `xtask` are for this program.
+    command: &'static [&'static str],
+    /// Environment variables set for it.
+    environment: &'static [(&'static str, &'static str)],
 }
 
-enum Work {
-    /// Arguments of cargo, and environment variables set for it.
-    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
-    /// A command of `cargo xtask`.
-    Own(&'static str, fn() -> Outcome),
+/// A command of `cargo xtask`.
+const fn own(title: &'static str, command: &'static [&'static str]) -> CiStep {
+    CiStep { title, command, environment: &[] }
 }
 
 /// Cheapest first, so that a slip shows early.
-const STEPS: [CiStep; 22] = [
-    CiStep { title: "programs that the tests use", work: Work::Own("tools", tools::check) },
-    CiStep { title: "formatting of every workspace", work: Work::Own("format", formats::check) },
-    CiStep { title: "files", work: Work::Own("files", files::check) },
-    CiStep { title: "pages of the book", work: Work::Own("book", book::check) },
-    CiStep {
-        title: "the module of the playground is of these sources",
-        work: Work::Own("playground --check", playground::check),
-    },
-    CiStep {
-        title: "dependencies: licences, sources, duplicate versions, advisories",
-        work: Work::Own("dependencies", dependencies::check),
-    },
-    CiStep {
-        title: "lints",
-        work: Work::Cargo(
-            &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"],
-            &[],
-        ),
-    },
-    CiStep { title: "combinations of features", work: Work::Own("features", features::check) },
+const FIRST: [CiStep; 11] = [
+    own("programs that the tests use", &["xtask", "tools"]),
+    own("formatting of every workspace", &["xtask", "format"]),
+    own("files", &["xtask", "files"]),
+    own("pages of the book", &["xtask", "book"]),
+    own("the module of the playground is of these sources", &["xtask", "playground", "--check"]),
+    own("dependencies: licences, sources, duplicate versions, advisories", &["xtask", "dependencies"]),
+    own("lints", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
+    own("combinations of features", &["xtask", "features"]),
     CiStep {
         title: "the core in a program without the standard library",
-        work: Work::Cargo(
-            &["run", "--locked", "--quiet", "--manifest-path", "crates/tfrc/no-std/Cargo.toml"],
-            &[("CARGO_TARGET_DIR", "target")],
-        ),
+        command: &["run", "--locked", "--quiet", "--manifest-path", "crates/tfrc/no-std/Cargo.toml"],
+        environment: &[("CARGO_TARGET_DIR", "target")],
     },
-    CiStep { title: "the crates as packages", work: Work::Own("packages", packages::check) },
-    CiStep {
-        title: "tests, and the corpora of the fuzz targets",
-        work: Work::Own("test --all", test::whole),
-    },
-    CiStep {
-        title: "the lists of the specifications' rules",
-        work: Work::Own("compliance", compliance::check),
-    },
-    CiStep { title: "three mutants", work: Work::Own("mutants --sample 3", mutants::sample) },
-    CiStep { title: "instructions for a packet", work: Work::Own("instructions", instructions::check) },
-    CiStep { title: "system calls for a packet", work: Work::Own("calls", calls::check) },
-    CiStep { title: "a million packets of an adversary", work: Work::Own("adversary", adversary::check) },
-    CiStep {
-        title: "attacks and faults, the short form",
-        work: Work::Own("hostile all --short", || hostile::part(&["all", "--short"])),
-    },
-    CiStep {
-        title: "the emulated world with other people's programs, the short form",
-        work: Work::Own("measure emulation --short", || measure::emulation(true)),
-    },
-    CiStep { title: "the C library", work: Work::Own("c-library", c_library::check) },
-    CiStep {
-        title: "the controller for rtc-interceptor, and the bench of media",
-        work: Work::Own("integrations", integrations::check),
-    },
-    CiStep { title: "the Python package", work: Work::Own("python", python::check) },
+    own("the crates as packages", &["xtask", "packages"]),
+    own("tests, and the corpora of the fuzz targets", &["xtask", "test", "--all"]),
+];
+
+/// Steps that mostly wait: one after another beside [`BUSY`], whose programs leave them the
+/// processors.
+const WAITING: [CiStep; 3] = [
+    own("system calls for a packet", &["xtask", "calls"]),
+    own(
+        "the emulated world with other people's programs, the short form",
+        &["xtask", "measure", "emulation", "--short"],
+    ),
+    own("attacks and faults, the short form", &["xtask", "hostile", "all", "--short"]),
+];
+
+/// Steps that keep the processors busy.
+const BUSY: [CiStep; 8] = [
+    own("the lists of the specifications' rules", &["xtask", "compliance"]),
+    own("a mutant of the core", &["xtask", "mutants", "--sample", "1", "3714/", "4828/", "5348/", "8083/"]),
+    own("instructions for a packet", &["xtask", "instructions"]),
+    own("a million packets of an adversary", &["xtask", "adversary"]),
+    own("the controller for rtc-interceptor, and the bench of media", &["xtask", "integrations"]),
     CiStep {
         title: "documentation",
-        work: Work::Cargo(
-            &["doc", "--locked", "--workspace", "--no-deps"],
-            &[("RUSTDOCFLAGS", "-D warnings")],
-        ),
+        command: &["doc", "--locked", "--workspace", "--no-deps"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
+    own("the C library", &["xtask", "c-library"]),
+    own("the Python package", &["xtask", "python"]),
 ];
 
 /// The price of a step.
@@ -98,30 +83,82 @@ pub(crate) fn run() -> Outcome {
     let units = Units::start()?;
     // What was compiled before this program ran: itself.
     let mut costs = vec![Cost { title: "this program", time: units.before(), units: units.count() }];
-    for (number, CiStep { title, work }) in STEPS.iter().enumerate() {
-        println!("\n== {}/{} {title}\n   {}", number + 1, STEPS.len(), shown(work));
-        let (since, before) = (Instant::now(), units.count());
-        match work {
-            Work::Own(_, check) => check(),
-            Work::Cargo(arguments, environment) => {
-                let status = cargo().args(*arguments).envs(environment.iter().copied()).status();
-                match status {
-                    Ok(status) if status.success() => Ok(()),
-                    Ok(status) => Err(format!("cargo ended with {status}")),
-                    Err(error) => Err(format!("cargo did not start: {error}")),
-                }
-            }
-        }
-        .map_err(|why| format!("{title}: {why}\n  to repeat it: {}", shown(work)))?;
-        let cost = Cost { title, time: since.elapsed(), units: units.count() - before };
-        println!("   passed in {:.1} s, {} units compiled", cost.time.as_secs_f64(), cost.units);
-        costs.push(cost);
+    for step in &FIRST {
+        costs.push(step.passed(&units, false)?);
     }
+    let page = python::built().join("beside.txt");
+    let beside = File::create(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    println!("\nbeside what follows: {}", WAITING.map(|step| step.title).join("; "));
+    let waiting = thread::spawn(move || wait(&beside));
+    let busy: Result<Vec<Cost>, String> = BUSY.iter().map(|step| step.passed(&units, true)).collect();
+    let waited = waiting.join().map_err(|_| "the steps beside others panicked".to_owned())?;
+    print!("{}", fs::read_to_string(&page).unwrap_or_default());
+    costs.extend(busy?);
+    costs.extend(waited?);
     println!("\n{}", table(&costs));
     let total = costs.iter().map(|cost| cost.units).sum();
     units::judged(total)?;
-    println!("\nAll {} checks passed in {:.0} s.", STEPS.len(), begin.elapsed().as_secs_f64());
+    let steps = FIRST.len() + WAITING.len() + BUSY.len();
+    println!("\nAll {steps} checks passed in {:.0} s.", begin.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Runs the steps that wait, whose output goes to a page; their costs. Nothing is compiled there.
+fn wait(mut page: &File) -> Result<Vec<Cost>, String> {
+    let mut costs = Vec::new();
+    for step in WAITING {
+        let since = Instant::now();
+        let broken = |error: std::io::Error| format!("{}: {error}", step.title);
+        writeln!(page, "\n== {}\n   {}", step.title, step.shown()).map_err(broken)?;
+        let (out, err) = (page.try_clone().map_err(broken)?, page.try_clone().map_err(broken)?);
+        step.judged(step.program(false).stdout(out).stderr(err))?;
+        let cost = Cost { title: step.title, time: since.elapsed(), units: 0 };
+        writeln!(page, "   passed in {:.1} s", cost.time.as_secs_f64()).map_err(broken)?;
+        costs.push(cost);
+    }
+    Ok(costs)
+}
+
+impl CiStep {
+    /// Runs it here; what it cost.
+    fn passed(&self, units: &Units, gives_way: bool) -> Result<Cost, String> {
+        println!("\n== {}\n   {}", self.title, self.shown());
+        let (since, before) = (Instant::now(), units.count());
+        self.judged(&mut self.program(gives_way))?;
+        let cost = Cost { title: self.title, time: since.elapsed(), units: units.count() - before };
+        println!("   passed in {:.1} s, {} units compiled", cost.time.as_secs_f64(), cost.units);
+        Ok(cost)
+    }
+
+    fn judged(&self, program: &mut Command) -> Outcome {
+        let why = match program.status() {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => format!("ended with {status}"),
+            Err(error) => format!("did not start: {error}"),
+        };
+        Err(format!("{}: {why}\n  to repeat it: {}", self.title, self.shown()))
+    }
+
+    /// Its program, which gives way to others if wished.
+    fn program(&self, gives_way: bool) -> Command {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let (program, words) = match self.command {
+            ["xtask", words @ ..] => (std::env::current_exe().map_or(cargo, Into::into), words),
+            words => (cargo, words),
+        };
+        let mut command = if gives_way { Command::new("nice") } else { Command::new(&program) };
+        if gives_way {
+            command.arg(program);
+        }
+        command.args(words).envs(self.environment.iter().copied()).current_dir(root());
+        command
+    }
+
+    /// As one would type it.
+    fn shown(&self) -> String {
+        let variables: String = self.environment.iter().map(|(k, v)| format!("{k}='{v}' ")).collect();
+        format!("{variables}cargo {}", self.command.join(" "))
+    }
 }
 
 /// The costs as a table.
@@ -138,13 +175,18 @@ fn table(costs: &[Cost]) -> String {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// A step as one would type it.
-fn shown(work: &Work) -> String {
-    match work {
-        Work::Own(name, _) => format!("cargo xtask {name}"),
-        Work::Cargo(arguments, environment) => {
-            let variables: String = environment.iter().map(|(k, v)| format!("{k}='{v}' ")).collect();
-            format!("{variables}cargo {}", arguments.join(" "))
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn steps_are_commands() {
+        for step in FIRST.iter().chain(&WAITING).chain(&BUSY) {
+            if step.command[0] == "xtask" {
+                crate::CommandLine::try_parse_from(step.command).expect(step.title);
+            }
         }
     }
 }

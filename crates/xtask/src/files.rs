@@ -54,11 +54,13 @@ pub(crate) fn check() -> Outcome {
     let list = tracked()?;
     let names: Vec<&String> =
         list.iter().filter(|n| !n.contains(VENDORED) && TEXT.iter().any(|t| n.ends_with(t))).collect();
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).ok();
     let mut complaints = Vec::new();
     for name in &names {
         match std::fs::read_to_string(root().join(name)) {
             Ok(text) => {
                 let found = faults(name, &text).into_iter().chain(leaving(&list, name, &text));
+                let found = found.chain(untried(&list, name, &text, read));
                 complaints.extend(found.map(|fault| format!("{name}: {fault}")));
             }
             // Removed in the working tree and not yet committed.
@@ -66,7 +68,7 @@ pub(crate) fn check() -> Outcome {
             Err(error) => complaints.push(format!("{name}: {error}")),
         }
     }
-    complaints.extend(unlisted(&list, |name| std::fs::read_to_string(root().join(name)).ok()));
+    complaints.extend(unlisted(&list, read));
     if complaints.is_empty() {
         println!("   {} files looked at", names.len());
         Ok(())
@@ -170,6 +172,15 @@ fn leaving(list: &[String], name: &str, text: &str) -> Vec<String> {
             format!("line {number}: {path} is in another package; depend on a library that has the module")
         })
         .collect()
+}
+
+/// Examples in the documentation of a library that says it has none: they would never be tried.
+fn untried(list: &[String], name: &str, text: &str, read: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let is_code = |line: &str| line.starts_with("/// ```") || line.starts_with("//! ```");
+    let line = name.ends_with(".rs").then(|| text.lines().position(|line| is_code(line.trim_start())))??;
+    let manifest = read(package(list, Path::new(name))?.join("Cargo.toml").to_str()?)?;
+    let has_none = manifest.contains("\n[lib]\n") && manifest.contains("\ndoctest = false\n");
+    has_none.then(|| format!("line {}: an example, but Cargo.toml has `doctest = false`", line + 1))
 }
 
 /// The folder of the package that a file belongs to: the nearest one above with a manifest.
@@ -291,6 +302,19 @@ mod tests {
         assert_eq!(of("a/tests/x.rs", "../b/src/y.rs").len(), 1);
         assert_eq!(of("a/b/src/y.rs", "../../src/x.rs").len(), 1);
         assert_eq!(of("a/page.md", "../c/y.rs"), [""; 0]);
+    }
+
+    #[test]
+    fn examples_that_nobody_tries_are_found() {
+        let list = ["a/Cargo.toml".to_owned()];
+        let of = |manifest: &'static str, text: &str| {
+            untried(&list, "a/src/lib.rs", text, |_| Some(manifest.to_owned())).is_some()
+        };
+        let without = "[package]\n\n[lib]\ndoctest = false\n";
+        assert!(of(without, "//! Words.\n//!\n//! ```\n"));
+        assert!(of(without, "struct A;\n    /// ```no_run\n"));
+        assert!(!of(without, "//! Words.\n"));
+        assert!(!of("[package]\n", "//! ```\n"));
     }
 
     #[test]

@@ -24,11 +24,6 @@ pub(crate) fn crowd(arguments: &[OsString]) -> Outcome {
     Err(format!("hostile did not start: {}", command.args(arguments).exec()))
 }
 
-/// Runs it with these arguments as a part of a longer check.
-pub(crate) fn part(arguments: &[&str]) -> Outcome {
-    run(attacks()?.args(arguments))
-}
-
 /// Runs a group of cases; `target/full` gets their table.
 pub(crate) fn table(group: &str) -> Outcome {
     let table = built().join("full").join(format!("{group}.md"));

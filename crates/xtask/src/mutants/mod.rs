@@ -109,13 +109,6 @@ pub(crate) fn run(Choice { sample, seed, prefixes }: &Choice) -> Outcome {
     verdict(&results)
 }
 
-/// Three mutants of the core, chosen by the commit: cheap enough for every change. Those of
-/// tfrc-dccp take longer to build, and not all of them have been tried.
-pub(crate) fn sample() -> Outcome {
-    let prefixes = ["3714/", "4828/", "5348/", "8083/"].map(str::to_owned).to_vec();
-    run(&Choice { sample: Some(3), prefixes, ..Choice::default() })
-}
-
 /// All mutations of the lists.
 pub(crate) fn mutants(lists: &Lists) -> Result<Vec<Mutant>, String> {
     let mut mutants = Vec::new();
