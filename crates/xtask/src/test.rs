@@ -15,19 +15,20 @@ const LEFT_OUT: [&str; 5] =
 /// Tests of programs mostly wait, so that more of them than processors go on at once.
 const THREADS: &str = "4";
 
-/// The tests of programs, which mostly wait, so that more of them than processors go on at once.
-const OF_PROGRAMS: &str = "e2e::";
+/// Tests that mostly wait, for programs and for endpoints on the loopback interface.
+const WAITING: [&str; 2] = ["e2e::", "loopback::"];
 
-/// Every test, and the corpora of the fuzz targets. The tests of programs go on beside all others,
-/// which leave them the processor.
+/// Every test, and the corpora of the fuzz targets. Those that wait go on beside all others, which
+/// leave them the processor.
 pub(crate) fn whole() -> Outcome {
     step(&["test", "--locked", "--workspace", "--no-run"])?;
-    let page = python::built().join("tests-of-programs.txt");
+    let page = python::built().join("tests-that-wait.txt");
     let open = || std::fs::File::create(&page).map_err(|e| format!("{}: {e}", page.display()));
     let written = open()?;
     let both = written.try_clone().map_err(|e| format!("{}: {e}", page.display()))?;
-    let mut programs = cargo()
-        .args(["test", "--locked", "--workspace", "--test", "tests", "--", OF_PROGRAMS])
+    let mut waiting = cargo()
+        .args(["test", "--locked", "--workspace", "--test", "tests", "--"])
+        .args(WAITING)
         .env("RUST_TEST_THREADS", "6")
         .stdout(written)
         .stderr(both)
@@ -35,15 +36,16 @@ pub(crate) fn whole() -> Outcome {
         .map_err(|e| format!("cargo did not start: {e}"))?;
     let others = Command::new("nice")
         .arg(cargo().get_program())
-        .args(["test", "--locked", "--workspace", "--no-fail-fast", "--", "--skip", OF_PROGRAMS])
+        .args(["test", "--locked", "--workspace", "--no-fail-fast", "--"])
+        .args(WAITING.iter().flat_map(|name| ["--skip", name]))
         .env("RUST_TEST_THREADS", "2")
         .current_dir(root())
         .status();
-    let ended = programs.wait().map_err(|e| format!("the tests of programs: {e}"))?;
+    let ended = waiting.wait().map_err(|e| format!("the tests that wait: {e}"))?;
     print!("{}", std::fs::read_to_string(&page).unwrap_or_default());
     match others {
         Ok(others) if others.success() && ended.success() => Ok(()),
-        Ok(others) => Err(format!("tests of programs: {ended}; the others: {others}")),
+        Ok(others) => Err(format!("tests that wait: {ended}; the others: {others}")),
         Err(error) => Err(format!("nice did not start: {error}")),
     }
 }
