@@ -275,14 +275,14 @@ fn talk(ends: &mut [State; 2], now: Instant) {
     }
 }
 
-/// Of 1,000 sessions one after another both ends keep nothing but the addresses of the last ones.
+/// Of 3,000 sessions one after another both ends keep nothing but the addresses of the last ones.
 #[test]
 fn nothing_is_kept_of_sessions_that_have_ended() {
     let end =
         |options: &Options, seed| State::new(Machine::new(options, [seed; 32], None).expect("in range"));
     let server = Options::from(Common { accept: Listen::Many(2), ..Common::default() });
     let mut ends = [end(&Options::default(), 1), end(&server, 2)];
-    for n in 0..1000 {
+    for n in 0..3000 {
         let now = at(100 * n);
         let here = ends[0].machine.connect(now, SERVER).expect("a port");
         ends[0].add_slot(here);
