@@ -387,7 +387,7 @@ mod tests {
 
     fn args(words: &[&str]) -> RecvArgs {
         use clap::Parser as _;
-        match crate::args::Cli::try_parse_from([&["tfrc", "recv"], words].concat()) {
+        match crate::args::Cli::try_parse_from([&["tfrc", "recv"][..], words].concat()) {
             Ok(crate::args::Cli { command: crate::args::Command::Recv(args) }) => args,
             _ => panic!("the arguments of recv: {words:?}"),
         }
@@ -396,14 +396,15 @@ mod tests {
     /// The length of a file does not show in the memory of its receiver.
     #[test]
     fn a_file_that_is_repaired_has_a_short_queue() {
-        for (words, datagrams) in [
-            (vec!["-o", "out"], FILE_QUEUE),
-            (vec!["-o", "out-%n"], FILE_QUEUE),
-            (vec!["-o", "out", "--lossy"], FOR_A_DISK),
-            (vec!["-o", "out", "--append"], FOR_A_DISK),
-            (vec![], Common::default().receive_queue),
-        ] {
-            let args = args(&words);
+        let cases: [(&[&str], usize); 5] = [
+            (&["-o", "out"], FILE_QUEUE),
+            (&["-o", "out-%n"], FILE_QUEUE),
+            (&["-o", "out", "--lossy"], FOR_A_DISK),
+            (&["-o", "out", "--append"], FOR_A_DISK),
+            (&[], Common::default().receive_queue),
+        ];
+        for (words, datagrams) in cases {
+            let args = args(words);
             let checked = ServeOptions::new(&args).expect("sound");
             let Options { common, .. } = checked.endpoint(&args, &Privacy::None);
             assert_eq!(common.receive_queue, datagrams, "{words:?}");
