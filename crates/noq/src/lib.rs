@@ -180,7 +180,7 @@ impl Controller for Tfrc {
         self.advisor.handle_timeout(at);
         self.advisor.on_sent(at, id, bytes.into());
         if let Some(readings) = &self.readings {
-            readings.sent();
+            readings.sent(now, bytes, self.mtu as f64);
         }
         self.publish();
     }
@@ -197,7 +197,7 @@ impl Controller for Tfrc {
         self.round_trip = rtt.get();
         self.patience = (self.round_trip + GRANULARITY) * 2;
         if let Some(readings) = &self.readings {
-            readings.acknowledged(sent);
+            self.is_marked |= readings.acknowledged(sent);
         }
         if let Some(id) = self.numbers.on_ack(sent, pn) {
             let ecn = if std::mem::take(&mut self.is_marked) { Ecn::Ce } else { Ecn::NotEct };

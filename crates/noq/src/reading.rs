@@ -24,6 +24,37 @@ struct Last {
     changes: VecDeque<RateChange>,
     /// Packets that left at this time or later are of interest.
     since: Option<Instant>,
+    bucket: Bucket,
+    /// The next acknowledged packet counts as marked.
+    is_marked: bool,
+}
+
+/// The credit of noq's pacer, which shows it to nobody: it grows at the pacing rate, a packet takes
+/// its bytes, and a full packet has to fit before any goes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    bytes: f64,
+    /// The time of that, once a packet has left.
+    at: Option<Instant>,
+    /// Bytes per second; zero before noq has a rate.
+    rate: f64,
+    mtu: f64,
+}
+
+/// Seconds for which a slow path gathers credit: noq's `MAX_BURST_INTERVAL`. A fast one gathers
+/// less, where it makes no difference.
+const GATHERING: f64 = 0.010;
+
+impl Bucket {
+    fn credit(&self, now: Instant) -> f64 {
+        let since = self.at.map_or(0.0, |at| now.saturating_duration_since(at).as_secs_f64());
+        (self.bytes + self.rate * since).min(self.mtu.max(self.rate * GATHERING))
+    }
+
+    fn spend(&mut self, now: Instant, bytes: u16) {
+        self.bytes = (self.credit(now) - f64::from(bytes)).max(0.0);
+        self.at = Some(now);
+    }
 }
 
 /// The state of a controller after the last packet or report. Rates are in bytes of UDP payload.
@@ -81,14 +112,35 @@ impl Readings {
         self.last().since.get_or_insert(now);
     }
 
-    pub(crate) fn acknowledged(&self, sent: Instant) {
-        let mut last = self.last();
-        last.reading.acknowledged += u64::from(last.since.is_some_and(|since| sent >= since));
+    /// Takes the next acknowledged packet for one that was marked by congestion: the peer has told
+    /// that its application does not keep up.
+    pub fn mark(&self) {
+        self.last().is_marked = true;
     }
 
-    pub(crate) fn sent(&self) {
-        let reading = &mut self.last().reading;
+    /// Returns true if this packet counts as marked.
+    pub(crate) fn acknowledged(&self, sent: Instant) -> bool {
+        let mut last = self.last();
+        last.reading.acknowledged += u64::from(last.since.is_some_and(|since| sent >= since));
+        std::mem::take(&mut last.is_marked)
+    }
+
+    /// The time from now until the pacer lets a packet go, as far as its credit shows, and the time
+    /// between two full packets; `None` before there is a rate.
+    #[must_use]
+    pub fn turn(&self, now: Instant) -> Option<(std::time::Duration, std::time::Duration)> {
+        let bucket = self.last().bucket;
+        let time = |bytes: f64| std::time::Duration::try_from_secs_f64(bytes / bucket.rate).ok();
+        Some((time((bucket.mtu - bucket.credit(now)).max(0.0))?, time(bucket.mtu)?))
+    }
+
+    /// A packet leaves, of a path that carries `mtu` bytes.
+    pub(crate) fn sent(&self, now: Instant, bytes: u16, mtu: f64) {
+        let mut last = self.last();
+        let Last { reading, bucket, .. } = &mut *last;
         reading.packets_after_loss += u64::from(reading.loss_events > 0);
+        bucket.mtu = mtu;
+        bucket.spend(now, bytes);
     }
 
     pub(crate) fn reported(&self) {
@@ -105,6 +157,9 @@ impl Readings {
         }
         let Reading { reports, acknowledged, packets_after_loss, .. } = last.reading;
         let sender = advisor.sender();
+        if advisor.rtt().is_some() {
+            last.bucket.rate = sender.sending_rate().bytes_per_sec();
+        }
         last.reading = Reading {
             allowed_rate: advisor.allowed_rate(),
             target_rate: advisor.target_rate(),

@@ -25,6 +25,10 @@ use crate::stopped::{Handed, Stopped};
 /// no path loses as many in a row within the silence that ends a session.
 pub(crate) const FURTHEST: u64 = 1 << 20;
 
+/// Datagrams dropped by the peer's slow application, since it last said so, for which the sender
+/// slows down as for a congestion mark: as many as over DCCP (docs/decisions/0007).
+pub(crate) const MANY_DROPPED: u64 = 8;
+
 /// A session that its application and its tasks share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -236,7 +240,12 @@ impl Shared {
             }
             match message {
                 Message::Hello { greeting } => drop(state.greeting.get_or_insert(greeting)),
-                Message::Dropped { datagrams } => state.peer_dropped = state.peer_dropped.max(datagrams),
+                Message::Dropped { datagrams } => {
+                    if datagrams.saturating_sub(state.peer_dropped) >= MANY_DROPPED {
+                        self.readings.mark();
+                    }
+                    state.peer_dropped = state.peer_dropped.max(datagrams);
+                }
                 Message::Close { sent, text } => {
                     if state.asked.is_some() {
                         // Both ends have asked.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use noq::{ConnectionError, ReadError, RecvStream, SendDatagramError, SendStream, VarInt};
 use tfrc_dccp::wire::ResetCode;
 use tfrc_net::{Boundaries, Cause, Closed, ClosedBy, LatePolicy, overtaken};
-use tfrc_units::{Duration, saturating};
+use tfrc_units::{Duration, Instant, saturating};
 use tokio::task::JoinHandle;
 
 use crate::closing::{self, CloseCode, Violation};
@@ -22,8 +22,15 @@ const BATCH: usize = 64;
 /// How long an application that receives may take for the last of its data, as over DCCP. After
 /// that the peer hears that nobody has confirmed anything.
 const ACCEPT_CLOSE_WITHIN: std::time::Duration = std::time::Duration::from_secs(15);
+/// The longest time for which a datagram with a deadline waits in QUIC for its turn, where no
+/// deadline reaches it. A timer of a millisecond meets it.
+const IN_QUIC: std::time::Duration = std::time::Duration::from_millis(3);
+/// Time between two looks at whether its turn is near: the rate may have grown.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+/// Time between two looks at whether the datagram before it has left QUIC.
+const NEAR: std::time::Duration = std::time::Duration::from_millis(1);
 /// Time between two words to the sender about datagrams dropped here.
-const DROPS: std::time::Duration = std::time::Duration::from_secs(1);
+const DROPS: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// Tasks that end when this is dropped.
 #[derive(Debug)]
@@ -111,37 +118,59 @@ async fn send(shared: Arc<Shared>) {
 /// connection is over.
 async fn next(shared: &Shared) -> Option<(u64, Bytes, Option<std::time::Duration>)> {
     loop {
-        {
+        let pause = {
             let mut state = shared.state();
             if state.over.is_some() {
                 return None;
             }
             let now = shared.clock.now();
+            let most = match state.policy {
+                LatePolicy::DropAfter(most) => Some(most),
+                LatePolicy::Wait => None,
+            };
+            let waited = |since: Instant| now.saturating_since(since);
             let mut dropped = false;
-            while let Some((since, datagram)) = state.queue.pop_front() {
-                let waited = now.saturating_since(since);
-                let left = match state.policy {
-                    LatePolicy::DropAfter(most) if waited > most => {
-                        state.late += 1;
-                        dropped = true;
-                        continue;
-                    }
-                    LatePolicy::DropAfter(most) => Some(most.saturating_sub(waited).into()),
-                    LatePolicy::Wait => None,
-                };
+            while let Some(most) = most
+                && state.queue.front().is_some_and(|(since, _)| waited(*since) > most)
+            {
+                state.queue.pop_front();
+                state.late += 1;
+                dropped = true;
+            }
+            let has_deadline = most.is_some() && !state.queue.is_empty();
+            let pause = if has_deadline { until_turn(shared) } else { None };
+            if pause.is_none()
+                && let Some((since, datagram)) = state.queue.pop_front()
+            {
                 state.in_hand = true;
                 let number = state.sent_packets;
                 let mut bytes = Vec::with_capacity(HEADER + datagram.len());
                 bytes.extend(frame::header(number));
                 bytes.extend(datagram);
+                let left = most.map(|most| most.saturating_sub(waited(since)).into());
                 return Some((number, bytes.into(), left));
             }
             drop(state);
             if dropped {
                 shared.room.notify_waiters();
             }
+            pause
+        };
+        match pause {
+            Some(pause) => tokio::time::sleep(pause).await,
+            None => shared.queued.notified().await,
         }
-        shared.queued.notified().await;
+    }
+}
+
+/// The time for which a datagram with a deadline is not handed to QUIC yet: its turn is far, or the
+/// one before it has not left. `None` where turns are close to each other.
+fn until_turn(shared: &Shared) -> Option<std::time::Duration> {
+    let (wait, gap) = shared.readings.turn(std::time::Instant::now())?;
+    match wait.checked_sub(IN_QUIC) {
+        _ if gap <= IN_QUIC => None,
+        Some(early) => Some(early.clamp(NEAR, LOOK)),
+        None => (!shared.is_flushed()).then_some(NEAR),
     }
 }
 

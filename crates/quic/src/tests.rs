@@ -21,7 +21,7 @@ use crate::closing::Violation;
 use crate::frame::{self, Message};
 use crate::handshakes::MOST_OF_NETWORK;
 use crate::socket::{Guard, Watched};
-use crate::state::FURTHEST;
+use crate::state::{FURTHEST, MANY_DROPPED};
 use crate::tls::{self, Peers, Verifier};
 use crate::{Connection, Endpoint, Key, settings};
 
@@ -193,6 +193,28 @@ async fn an_agreement_that_nobody_asked_for_ends_the_session() {
     let mut ends = Ends::sender().await;
     ends.say(Message::Agreed { sent: 0, text: "received 9".to_owned() }).await;
     ends.broke(Violation::Unasked).await;
+}
+
+/// An application that does not keep up slows the sender down, as a marked packet does.
+#[tokio::test]
+async fn a_peer_that_drops_slows_the_sender_down() {
+    let mut ends = Ends::sender().await;
+    let mut told = 0;
+    for (more, events) in [(MANY_DROPPED - 1, 0), (MANY_DROPPED, 1)] {
+        told += more;
+        ends.say(Message::Dropped { datagrams: told }).await;
+        for _ in 0..20 {
+            ends.listens.send(vec![1; 100]).await.expect("open");
+            assert!(ends.client.read_datagram().await.is_ok());
+        }
+        while ends.listens.status().stats.peer_dropped_packets == 0
+            || ends.listens.status().reported_loss_events < events
+        {
+            ends.listens.send(vec![1; 100]).await.expect("open");
+            assert!(ends.client.read_datagram().await.is_ok());
+        }
+        assert_eq!(ends.listens.status().reported_loss_events, events);
+    }
 }
 
 #[tokio::test]

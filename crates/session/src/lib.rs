@@ -41,8 +41,8 @@ pub use connection::Connection;
 pub use ending::why;
 pub use endpoint::Endpoint;
 pub use file::{
-    FileCopy, FileError, FileOutcome, FileSent, FileSource, FileState, FileTaker, pump_file, receive_file,
-    send_file,
+    FILE_QUEUE, FileCopy, FileError, FileOutcome, FileSent, FileSource, FileState, FileTaker, pump_file,
+    receive_file, send_file,
 };
 pub use inbox::Inbox;
 #[cfg(feature = "quic")]

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tfrc_session::{
-    Carrier, ClosedBy, Common, ConnectError, DataFrom, Dccp, Endpoint, Listen, Options, Recordings,
-    RefusalReason, connect_any, connect_waiting,
+    Carrier, ClosedBy, Common, ConnectError, DataFrom, Dccp, Endpoint, LatePolicy, Listen, Options,
+    Recordings, RefusalReason, connect_any, connect_waiting,
 };
 #[cfg(feature = "quic")]
 use tfrc_session::{Key, Quic};
@@ -69,6 +69,33 @@ async fn data_goes_over_any_carrier() {
         assert_eq!((closed.by, closed.text.as_deref()), (ClosedBy::Us, Some("thanks")));
         assert_eq!(heard.map(|heard| heard.by), Some(ClosedBy::Peer));
         assert!(calling.shut_down().await.is_ok());
+    }
+}
+
+/// The rate has a turn each two seconds: of what is handed over at once, one datagram at most goes
+/// in time, and none goes later.
+#[tokio::test]
+async fn no_datagram_goes_after_its_deadline() {
+    for [there, mut here] in pairs() {
+        here.common.cap_bps = Some(4000.0);
+        let listening = listen(&there);
+        let at = [listening.local_addr()];
+        let (_calling, sender) = connect_any(&at, &here, Recordings::default()).await.expect("a place");
+        let receiver = listening.accept().await.expect("a client");
+        sender.set_late_policy(LatePolicy::DropAfter(tfrc_units::Duration::from_millis(300)));
+        let sent = || sender.status().stats.sent_data_packets;
+        for _ in 0..5 {
+            sender.send(vec![5; 1000]).await.expect("open");
+        }
+        sender.flushed().await;
+        let (in_time, late) = (sent(), sender.status().late_dropped);
+        assert!(in_time <= 1 && late == 5 - in_time, "{in_time} sent, {late} late");
+        while sent() == in_time {
+            sender.send(vec![6; 1000]).await.expect("open");
+            sender.flushed().await;
+        }
+        let first = receiver.recv().await.map(|datagram| datagram.bytes);
+        assert_eq!(first, Some(vec![if in_time == 0 { 6 } else { 5 }; 1000]));
     }
 }
 

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use tfrc_session::{
-    Endpoint, Existing, FileError, Options, Part, Recordings, connect_any, receive_file, send_file,
+    Endpoint, Existing, FILE_QUEUE, FileError, Options, Part, Recordings, connect_any, receive_file,
+    send_file,
 };
 use tokio::net::UdpSocket;
 
@@ -68,6 +69,67 @@ async fn a_file_is_equal_after_losses() {
         assert!(sent.bytes == 300_001 && got.bytes == 300_001 && sent.repaired_bytes > 0);
         assert!(std::fs::read(&to).expect("named") == content);
         assert!(!to.with_extension("part").exists());
+    }
+}
+
+/// A disk that stands still holds up a bounded number of bytes, and what is dropped meanwhile is
+/// sent again.
+#[test]
+fn a_disk_that_stands_still_holds_few_bytes_up() {
+    /// Longer than any datagram of these sessions, bytes.
+    const LONGEST: u64 = 1472;
+    /// Bytes that may wait for a disk: 1.5 MB in the connection, and a batch and the next two.
+    const MOST: u64 = 3 << 20;
+    let place = tempfile::tempdir().expect("a folder");
+    let content: Vec<u8> = (0..5_000_000_u32).flat_map(|n| (n ^ n >> 7).to_le_bytes()).collect();
+    let from = place.path().join("in");
+    std::fs::write(&from, &content).expect("written");
+    let runtime = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        // One thread for all disks, so that a task in it stops them.
+        runtime.enable_all().max_blocking_threads(1).build().expect("a runtime")
+    };
+    for (n, [mut there, mut here]) in pairs().into_iter().enumerate() {
+        let to = place.path().join(format!("out-{n}"));
+        let part = place.path().join(format!("out-{n}.part"));
+        there.common.greeting = Part::ReceivesFiles.word().to_owned();
+        there.common.receive_queue = FILE_QUEUE;
+        here.common.greeting = Part::SendsFile.word().to_owned();
+        let (sent, got) = runtime().block_on(async {
+            let listening = listen(&there);
+            let (at, from) = ([listening.local_addr()], from.clone());
+            let sending = std::thread::Builder::new().spawn(move || {
+                runtime().block_on(async {
+                    let connected = connect_any(&at, &here, Recordings::default()).await;
+                    send_file(&connected.expect("it answers").1, &from).await
+                })
+            });
+            let sending = sending.expect("a thread");
+            let receiver = listening.accept().await.expect("a client");
+            let stats = || receiver.status().stats;
+            let pause = || tokio::time::sleep(std::time::Duration::from_millis(1));
+            let standing = async {
+                while stats().received_data_packets < 100 {
+                    pause().await;
+                }
+                let (goes_on, stands) = std::sync::mpsc::channel::<()>();
+                let disk = tokio::task::spawn_blocking(move || stands.recv());
+                while stats().queue_dropped_packets == 0 {
+                    pause().await;
+                }
+                let on_disk = std::fs::metadata(&part).map_or(0, |part| part.len());
+                let here = stats().received_data_packets - stats().queue_dropped_packets;
+                let held = here * LONGEST - on_disk;
+                assert!(held <= MOST, "{held} bytes");
+                drop(goes_on);
+                let _ = disk.await;
+            };
+            let (got, ()) = tokio::join!(receive_file(&receiver, &to, Existing::Refuse), standing);
+            (sending.join().expect("no panic"), got)
+        });
+        let (sent, got) = (sent.expect("whole"), got.expect("whole"));
+        assert!(sent.bytes == 20_000_000 && sent.repaired_bytes > 0 && got.bytes == sent.bytes);
+        assert!(std::fs::read(&to).expect("named") == content);
     }
 }
 

@@ -260,3 +260,49 @@ fn who_ignores_the_request_to_close_has_to_go() {
     assert!(server.slots.is_empty() && server.machine.connection(id).is_none(), "its place is free");
     assert!(sent > 0, "it is told");
 }
+
+/// Delivers what the two ends send to each other until neither has anything to say.
+fn talk(ends: &mut [State; 2], now: Instant) {
+    let mut flying = VecDeque::new();
+    loop {
+        for (n, end) in ends.iter_mut().enumerate() {
+            end.pump(now, &mut Vec::new(), |transmission, bytes| {
+                flying.push_back((1 - n, transmission.ecn, bytes.to_vec()));
+            });
+        }
+        let Some((to, ecn, bytes)) = flying.pop_front() else { return };
+        ends[to].datagram(now, [SERVER, CLIENT][to], ecn, &bytes);
+    }
+}
+
+/// Of 3,000 sessions one after another both ends keep nothing but the addresses of the last ones.
+#[test]
+fn nothing_is_kept_of_sessions_that_have_ended() {
+    let end =
+        |options: &Options, seed| State::new(Machine::new(options, [seed; 32], None).expect("in range"));
+    let server = Options::from(Common { accept: Listen::Many(2), ..Common::default() });
+    let mut ends = [end(&Options::default(), 1), end(&server, 2)];
+    for n in 0..3000 {
+        let now = at(100 * n);
+        let here = ends[0].machine.connect(now, SERVER).expect("a port");
+        ends[0].add_slot(here);
+        talk(&mut ends, now);
+        let there = ends[1].incoming.pop_front().expect("a client");
+        ends[0].machine.send(now, here, vec![7; 100]).expect("open");
+        talk(&mut ends, now);
+        ends[0].machine.close(now, here);
+        talk(&mut ends, now);
+        ends[1].machine.accept_close(now, there, "");
+        talk(&mut ends, now);
+        for (end, id) in ends.iter_mut().zip([here, there]) {
+            assert!(matches!(end.slots[&id].standing, SlotStage::Over { .. }), "session {n}");
+            end.forget(now, id);
+            end.pump(now, &mut Vec::new(), |_, _| {});
+            assert!(end.machine.connection(id).is_none(), "session {n}");
+        }
+    }
+    for end in &ends {
+        assert!(end.slots.is_empty() && end.incoming.is_empty());
+        assert!(end.ended_peers.len() <= ENDED_PEERS);
+    }
+}

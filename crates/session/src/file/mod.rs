@@ -33,6 +33,11 @@ pub(crate) use self::source::FileNext;
 pub use self::source::{FileSent, FileSource};
 pub use self::taker::{FileState, FileTaker};
 
+/// Datagrams that wait for a [`FileTaker`] in the connection, at most, for
+/// [`Common::receive_queue`](crate::Common::receive_queue): 1.5 MB, whatever the length of the file.
+/// What finds no place while a disk stands still is sent again.
+pub const FILE_QUEUE: usize = 1024;
+
 /// The round-trip time assumed until one is known (RFC 4340 §3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// The shortest round-trip time that the words of a file follow: on a loopback interface they would

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tfrc_net::options::Carrier;
 use tfrc_report::record::Outcome;
-use tfrc_session::{Common, DataFrom, Dccp, Listen, Options};
+use tfrc_session::{Common, DataFrom, Dccp, FILE_QUEUE, Listen, Options};
 use tfrc_units::Duration;
 
 use super::naming::Pattern;
@@ -17,8 +17,9 @@ use crate::reporter::{ReporterConfig, SummaryTo};
 use crate::session::{Existing, OutputPlan, Part, Privacy, UdpOut, comes_back, files, listen, only_dccp};
 use crate::{Failure, limits, page};
 
-/// Datagrams that wait for this program where they go to a file, at most: 43 MB, a sixth of a
-/// second at 2 Gbit/s. A disk may stall for that long, and nobody minds old data in a file.
+/// Datagrams that wait for this program where they go to a file and are not sent again, at most:
+/// 43 MB, a sixth of a second at 2 Gbit/s. A disk may stall for that long, and nobody minds old
+/// data in a file.
 const FOR_A_DISK: usize = 32_768;
 /// Connections served at once with a pattern or a program, unless the user says otherwise. Each
 /// takes [`Destination::descriptors`] and a thread.
@@ -205,8 +206,9 @@ impl ServeOptions {
         let usual = Common::default();
         let common = Common {
             greeting: self.part().word().to_owned(),
-            receive_queue: match &self.destination {
-                Destination::One(OutputPlan::Append(_) | OutputPlan::File(_)) => FOR_A_DISK,
+            receive_queue: match (self.part(), &self.destination) {
+                (Part::ReceivesFiles, _) => FILE_QUEUE,
+                (_, Destination::One(OutputPlan::Append(_) | OutputPlan::File(_))) => FOR_A_DISK,
                 _ => usual.receive_queue,
             },
             revision: args.revision,
@@ -383,15 +385,35 @@ mod tests {
         }
     }
 
+    fn args(words: &[&str]) -> RecvArgs {
+        use clap::Parser as _;
+        match crate::args::Cli::try_parse_from([&["tfrc", "recv"][..], words].concat()) {
+            Ok(crate::args::Cli { command: crate::args::Command::Recv(args) }) => args,
+            _ => panic!("the arguments of recv: {words:?}"),
+        }
+    }
+
+    /// The length of a file does not show in the memory of its receiver.
+    #[test]
+    fn a_file_that_is_repaired_has_a_short_queue() {
+        let cases: [(&[&str], usize); 5] = [
+            (&["-o", "out"], FILE_QUEUE),
+            (&["-o", "out-%n"], FILE_QUEUE),
+            (&["-o", "out", "--lossy"], FOR_A_DISK),
+            (&["-o", "out", "--append"], FOR_A_DISK),
+            (&[], Common::default().receive_queue),
+        ];
+        for (words, datagrams) in cases {
+            let args = args(words);
+            let checked = ServeOptions::new(&args).expect("sound");
+            let Options { common, .. } = checked.endpoint(&args, &Privacy::None);
+            assert_eq!(common.receive_queue, datagrams, "{words:?}");
+        }
+    }
+
     #[test]
     fn a_mistyped_place_is_not_a_name() {
-        use clap::Parser as _;
-        let Ok(crate::args::Cli { command: crate::args::Command::Recv(args) }) =
-            crate::args::Cli::try_parse_from(["tfrc", "recv", "-o", "x-%q.ts"])
-        else {
-            panic!("the arguments of recv");
-        };
-        let refused = destination(&args).expect_err("refused").to_string();
+        let refused = destination(&args(&["-o", "x-%q.ts"])).expect_err("refused").to_string();
         assert!(refused.starts_with("-o x-%q.ts: %q means nothing") && refused.contains("%n"), "{refused}");
     }
 }
