@@ -25,6 +25,14 @@ impl Ranges {
             return Some(0);
         }
         let length = end - start;
+        // Mostly a datagram goes on where the one before it ended.
+        if let Some(mut last) = self.ends.last_entry()
+            && *last.get() == start
+        {
+            last.insert(end);
+            self.bytes += length;
+            return Some(length);
+        }
         let (mut absorbed, mut held) = (Vec::new(), 0);
         // From the last range that begins at or before the end, backwards.
         for (&from, &to) in self.ends.range(..=end).rev() {

@@ -101,7 +101,8 @@ impl Intake {
 
     /// Takes in the first datagram.
     pub(super) fn begin(&mut self, first: Received) {
-        self.push(first);
+        let rtt = self.connection.status().sender_rtt;
+        self.push(first, rtt);
     }
 
     /// The counts.
@@ -109,7 +110,7 @@ impl Intake {
         Arc::clone(&self.progress)
     }
 
-    fn push(&mut self, datagram: Received) {
+    fn push(&mut self, datagram: Received, rtt: Option<Duration>) {
         self.progress.taken.fetch_add(1, Ordering::Relaxed);
         match &mut self.way {
             Way::Stream { inbox, .. } => inbox.push(self.fed, datagram),
@@ -120,7 +121,7 @@ impl Intake {
                     None => self.progress.filled.fetch_add(1, Ordering::Relaxed),
                 };
                 self.passed = self.passed.max(passed);
-                file.take(self.fed, self.connection.status().sender_rtt, &datagram.bytes);
+                file.take(self.fed, rtt, &datagram.bytes);
                 self.done.push(datagram.bytes);
             }
         }
@@ -146,7 +147,8 @@ impl Intake {
         tokio::pin!(interrupted);
         loop {
             let now = self.connection.now();
-            let rtt = self.connection.status().sender_rtt.unwrap_or(DEFAULT_RTT);
+            let known_rtt = self.connection.status().sender_rtt;
+            let rtt = known_rtt.unwrap_or(DEFAULT_RTT);
             self.hand_on(now, rtt);
             let next = match &mut self.way {
                 Way::Stream { inbox, writer } => {
@@ -173,7 +175,7 @@ impl Intake {
                     self.fed = self.connection.now();
                     let mut batch = std::mem::take(&mut self.batch);
                     for datagram in batch.drain(..) {
-                        self.push(datagram);
+                        self.push(datagram, known_rtt);
                         self.hand_on(self.fed, rtt);
                     }
                     self.batch = batch;
