@@ -40,7 +40,8 @@ pub fn text(recording: &Recording) -> String {
         );
     }
     if !recording.other.is_empty() {
-        line(&mut out, 0, "not read", format_args!("{}", others(recording)));
+        let name = if is_qlog { "not used" } else { "not read" };
+        line(&mut out, 0, name, others(recording));
     }
     if recording.left_out > 0 {
         line(

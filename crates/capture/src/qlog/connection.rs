@@ -19,8 +19,9 @@ const LEAST_PACKET: u32 = 64;
 /// Acknowledgements that are inferred wait for so many packets' worth of others: a packet may be
 /// declared lost when three later ones have arrived (RFC 9002 §6.1.1).
 const REORDERING: u64 = 3;
-/// Loss events that are listed, and reasons of losses.
+/// Loss events that are listed, lost packets that may have begun one, and reasons of losses.
 const LISTED: usize = 32;
+const CANDIDATES: usize = 64;
 const REASONS: usize = 8;
 
 /// Packet number space of an event, and the number.
@@ -53,7 +54,16 @@ struct Sent {
     number: u64,
     id: u64,
     size: u32,
+    at: Instant,
     state: State,
+}
+
+/// A packet declared lost that may have begun a loss event.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    number: u64,
+    sent: Instant,
+    found: Instant,
 }
 
 /// Numbers of the packets that came.
@@ -110,8 +120,10 @@ pub(super) struct Connection {
     lost: u64,
     lost_by: BTreeMap<String, u64>,
     spurious: u64,
-    /// The first packet declared lost since the last report.
-    newly_lost: Option<(u64, Instant)>,
+    candidates: VecDeque<Candidate>,
+    /// Time from which a lost packet begins the next loss event: a round trip after the first of
+    /// the last one (RFC 5348 §5.2).
+    next_event: Option<Instant>,
     /// Time of an acknowledgement that is not reported to the model yet.
     pending: Option<Instant>,
     events: Vec<LossEvent>,
@@ -154,7 +166,8 @@ impl Connection {
             lost: 0,
             lost_by: BTreeMap::new(),
             spurious: 0,
-            newly_lost: None,
+            candidates: VecDeque::new(),
+            next_event: None,
             pending: None,
             events: Vec::new(),
             model: Model::new(),
@@ -223,7 +236,7 @@ impl Connection {
         {
             packets.pop_front();
         }
-        packets.push_back(Sent { number, id, size, state: State::InFlight });
+        packets.push_back(Sent { number, id, size, at, state: State::InFlight });
         self.model.on_sent(at, id, size);
     }
 
@@ -285,7 +298,10 @@ impl Connection {
         packet.state = State::Lost;
         self.lost_bytes += u64::from(packet.size);
         self.model.on_lost(packet.id);
-        self.newly_lost.get_or_insert((number, at));
+        if self.candidates.len() == CANDIDATES {
+            self.candidates.pop_front();
+        }
+        self.candidates.push_back(Candidate { number, sent: packet.at, found: at });
         self.pending = Some(at);
     }
 
@@ -363,13 +379,23 @@ impl Connection {
         };
         let before = self.model.loss_events();
         self.model.on_report(at, reading);
-        if self.model.loss_events() > before
-            && let Some((number, found)) = self.newly_lost
-            && self.events.len() < LISTED
-        {
-            self.events.push(LossEvent { at: number, found_s: found.as_secs_f64() });
+        for _ in 0..self.model.loss_events().saturating_sub(before).min(CANDIDATES as u64) {
+            self.begin_event();
         }
-        self.newly_lost = None;
+    }
+
+    /// The model has found a loss event, maybe some acknowledgements after the loss: lists the
+    /// packet that began it. A mark may have, which has none.
+    fn begin_event(&mut self) {
+        let next = self.next_event;
+        let begins = |candidate: &Candidate| next.is_none_or(|next| candidate.sent >= next);
+        let Some(place) = self.candidates.iter().position(begins) else { return };
+        let Some(candidate) = self.candidates.drain(..=place).next_back() else { return };
+        self.next_event = Some(candidate.sent + self.model.rtt().unwrap_or(Duration::ZERO));
+        if self.events.len() < LISTED {
+            let found_s = candidate.found.as_secs_f64();
+            self.events.push(LossEvent { at: candidate.number, found_s });
+        }
     }
 
     pub(super) fn finish(mut self) -> QuicConnection {
@@ -444,6 +470,10 @@ impl Connection {
         note(
             self.smoothed.count() == 0 && self.sent > 0,
             "no smoothed_rtt: R is worked out from acknowledgements, the time they were held included",
+        );
+        note(
+            self.sent > 100 && self.next_id < self.sent / 5,
+            "most packets only acknowledge: the data come from the other end, whose record says more",
         );
         note(self.windows.count() == 0 && self.sent > 0, "no congestion_window");
         notes
