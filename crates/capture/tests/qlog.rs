@@ -166,9 +166,8 @@ fn allowed_is_that_of_the_equation() {
     let found = recording(&sequence(Writer::Draft, "\u{1e}"));
     let rates = &only(&found).rates;
     let last = rates.series.last().expect("stretches");
-    let p: f64 = 0.01;
-    let f = (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
-    let by_hand = 8.0 * SIZE as f64 / (RTT / 1e3 * f);
+    // 9600 bit / (0.05 s · (√(2p/3) + 12 √(3p/8) · p · (1 + 32 p²))), p = 0.01.
+    let by_hand = 9600.0 / (0.05 * (0.081_650 + 0.734_847 * 0.01 * 1.0032));
     let equation = last.equation_bps.expect("losses");
     assert!((equation / by_hand - 1.0).abs() < 0.1, "{equation} {by_hand}");
     assert_eq!((last.window_bytes, last.equation_bps), (Some(24_000), Some(last.allowed_bps)), "{last:?}");

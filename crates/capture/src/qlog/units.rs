@@ -34,8 +34,8 @@ impl Units {
 }
 
 fn is_in_seconds(events: &[(Event, Instant)]) -> bool {
-    let metrics = events.iter().filter(|(event, _)| event.kind() == Kind::Metrics);
-    let first = metrics.filter_map(|(event, _)| event.data.smoothed_rtt.or(event.data.latest_rtt)).next();
+    let mut metrics = events.iter().filter(|(event, _)| event.kind() == Kind::Metrics);
+    let first = metrics.find_map(|(event, _)| event.data.smoothed_rtt.or(event.data.latest_rtt));
     if first.is_some_and(|rtt| (rtt * 1e3 - ASSUMED_MS).abs() < 1e-6) {
         return true;
     }
