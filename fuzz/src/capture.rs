@@ -1,4 +1,4 @@
-//! Capture files and qlogs: no bytes break the readers or the analysis, and its figures are numbers.
+//! Capture files and qlogs: no bytes break the readers or the analysis, whose figures are numbers.
 
 use tfrc_capture::document::{QuicConnection, Rates};
 use tfrc_capture::{Options, Recording, native, read, text};

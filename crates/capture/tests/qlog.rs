@@ -38,9 +38,8 @@ fn events(writer: Writer) -> (String, Vec<String>) {
         let (header, raw) = length(size);
         let [transport, recovery] = category;
         let category = if name == "packet_lost" { recovery } else { transport };
-        format!(
-            r#"{{"time":{time},"name":"{category}:{name}","data":{{"header":{{"packet_type":"{kind}","packet_number":{n}{header}}}{raw}{more}}}{group}}}"#
-        )
+        let header = format!(r#""header":{{"packet_type":"{kind}","packet_number":{n}{header}}}"#);
+        format!(r#"{{"time":{time},"name":"{category}:{name}","data":{{{header}{raw}{more}}}{group}}}"#)
     };
     let ack = |first: u64, last: u64, ce: u64| match writer {
         Writer::Quinn => String::new(),
@@ -56,9 +55,9 @@ fn events(writer: Writer) -> (String, Vec<String>) {
         let name =
             if writer == Writer::Noq { "quic:recovery_metrics_updated" } else { "recovery:metrics_updated" };
         let rtt = rtt * unit;
-        format!(
-            r#"{{"time":{time},"name":"{name}","data":{{"smoothed_rtt":{rtt},"latest_rtt":{rtt},"min_rtt":{rtt},"congestion_window":24000,"bytes_in_flight":{in_flight}}}{group}}}"#
-        )
+        let times = format!(r#""smoothed_rtt":{rtt},"latest_rtt":{rtt},"min_rtt":{rtt}"#);
+        let bytes = format!(r#""congestion_window":24000,"bytes_in_flight":{in_flight}"#);
+        format!(r#"{{"time":{time},"name":"{name}","data":{{{times},{bytes}}}{group}}}"#)
     };
     let (old, new) = (group("aa"), group("bb"));
     events.push(packet(0.0, "packet_sent", "initial", 0, SIZE, "", &old));
@@ -121,10 +120,10 @@ pub(crate) fn draft() -> String {
 
 /// One JSON document; times as the trace says.
 fn document(times: &str, events: &[String]) -> String {
-    format!(
-        r#"{{"qlog_version":"0.3","qlog_format":"JSON","summary":{{"x":[1,{{}}]}},"traces":[{{"vantage_point":{{"type":"client"}},"common_fields":{{"group_id":"bb"{times}}},"events":[{}]}}]}}"#,
-        events.join(",")
-    )
+    let trace = format!(r#""vantage_point":{{"type":"client"}},"common_fields":{{"group_id":"bb"{times}}}"#);
+    let events = events.join(",");
+    let head = r#""qlog_version":"0.3","qlog_format":"JSON","summary":{"x":[1,{}]}"#;
+    format!(r#"{{{head},"traces":[{{{trace},"events":[{events}]}}]}}"#)
 }
 
 fn recording(file: &str) -> Recording {
