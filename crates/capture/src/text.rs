@@ -113,8 +113,9 @@ fn connection(out: &mut String, seen: &ConnectionSeen) {
     for (n, said) in dialogue(seen).iter().enumerate() {
         line(out, 2, if n == 0 { "negotiation" } else { "" }, said);
     }
-    for change in &seen.unanswered {
-        line(out, 2, "no answer", change);
+    match seen.directions.iter().find(|direction| direction.packets == 0) {
+        Some(silent) => line(out, 2, "no answer", format_args!("no packet of the {} is here", silent.from)),
+        None => seen.unanswered.iter().for_each(|change| line(out, 2, "no answer", change)),
     }
     for broken in &seen.broken {
         let times = if broken.times > 1 { format!(", {} times", broken.times) } else { String::new() };

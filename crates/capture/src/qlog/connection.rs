@@ -113,6 +113,8 @@ pub(super) struct Connection {
     /// Bytes that went into flight, and those declared lost, since the last `bytes_in_flight`.
     flown: u64,
     lost_bytes: u64,
+    /// Bytes in flight of packets that went before the file begins.
+    before: u64,
     /// Bytes acknowledged whose packets are not chosen yet.
     credit: u64,
     marks: Option<u64>,
@@ -160,6 +162,7 @@ impl Connection {
             acked: 0,
             flown: 0,
             lost_bytes: 0,
+            before: 0,
             credit: 0,
             marks: None,
             marked_next: false,
@@ -212,9 +215,7 @@ impl Connection {
 
     fn on_sent(&mut self, at: Instant, space: usize, number: u64, data: &Data) {
         self.report(at);
-        let length = data.raw.as_ref().and_then(|raw| raw.length);
-        let length = length.or_else(|| data.header.as_ref().and_then(|header| header.length));
-        let size = saturating::<u32>(whole(length.unwrap_or(0.0)));
+        let size = saturating::<u32>(data.length());
         self.sent += 1;
         self.sent_bytes += u64::from(size);
         let (first, _) = *self.sent_at.get_or_insert((at, at));
@@ -291,7 +292,12 @@ impl Connection {
         let Some(number) = number else { return };
         let Some(packets) = self.spaces.get_mut(space) else { return };
         let found = packets.binary_search_by_key(&number, |packet| packet.number).ok();
-        let Some(packet) = found.and_then(|place| packets.get_mut(place)) else { return };
+        let Some(packet) = found.and_then(|place| packets.get_mut(place)) else {
+            let bytes = data.length().min(self.before);
+            self.before -= bytes;
+            self.lost_bytes += bytes;
+            return;
+        };
         if packet.state != State::InFlight {
             return;
         }
@@ -339,9 +345,16 @@ impl Connection {
     /// is not repeated has not changed.
     fn infer(&mut self, at: Instant, in_flight: Option<u64>) {
         let Some(now) = in_flight.or(self.metrics.in_flight) else { return };
-        let before = self.metrics.in_flight.replace(now).unwrap_or(0);
-        let gone = (before + std::mem::take(&mut self.flown)).saturating_sub(now);
-        self.credit += gone.saturating_sub(std::mem::take(&mut self.lost_bytes));
+        let flown = std::mem::take(&mut self.flown);
+        let lost = std::mem::take(&mut self.lost_bytes);
+        let Some(last) = self.metrics.in_flight.replace(now) else {
+            self.before = now.saturating_sub(flown);
+            return;
+        };
+        let acknowledged = last.saturating_add(flown).saturating_sub(now).saturating_sub(lost);
+        let old = acknowledged.min(self.before);
+        self.before = if now == 0 { 0 } else { self.before - old };
+        self.credit = self.credit.saturating_add(acknowledged - old);
         for space in 0..SPACES {
             while let Some(packet) = self.spaces.get_mut(space).and_then(VecDeque::pop_front) {
                 let size = u64::from(packet.size);
@@ -403,7 +416,7 @@ impl Connection {
         let duration = self.sent_at.map_or(0.0, |(first, last)| last.saturating_since(first).as_secs_f64());
         let p = self.model.loss_event_rate().get();
         let came = self.came;
-        let spread = came.first.map_or(0, |first| came.highest - first + 1);
+        let spread = came.first.map_or(0, |first| (came.highest - first).saturating_add(1));
         let notes = self.notes();
         QuicConnection {
             name: self.name,
@@ -447,9 +460,12 @@ impl Connection {
                 notes.push(text.to_owned());
             }
         };
-        let begun = self.first_data.filter(|first| *first > 1 && self.side.0 == "unknown");
-        if let Some(first) = begun {
-            note(true, &format!("the file begins in the middle, with packet {first}"));
+        if let Some(first) = self.first_data.filter(|first| *first > 1) {
+            let begins = format!("the file begins in the middle, with packet {first}: ");
+            note(
+                true,
+                &(begins + "the allowed rates begin there, in slow start, and mean little before losses"),
+            );
         }
         let units = self.units;
         let in_seconds = units.is_some_and(|units| units.rtt_s > 0.5) && self.smoothed.count() > 0;

@@ -93,6 +93,14 @@ pub(super) struct Data {
     pub(super) bytes_in_flight: Option<f64>,
 }
 
+impl Data {
+    /// Bytes of the packet; zero if the file does not say.
+    pub(super) fn length(&self) -> u64 {
+        let length = self.raw.as_ref().and_then(|raw| raw.length);
+        whole(length.or_else(|| self.header.as_ref().and_then(|header| header.length)).unwrap_or(0.0))
+    }
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Header {
@@ -167,7 +175,29 @@ pub(super) enum Kind {
     Other,
 }
 
+/// Bytes of a name that are kept.
+const NAME: usize = 80;
+
+fn shorten(name: Option<&mut String>) {
+    if let Some(name) = name
+        && name.len() > NAME
+    {
+        *name = name.chars().take(NAME / 4).collect();
+    }
+}
+
 impl Event {
+    /// Cuts long names off: the file may be a hostile one.
+    pub(super) fn shorten(&mut self) {
+        shorten(Some(&mut self.name));
+        if let Some(Name::Text(name)) = &mut self.group_id {
+            shorten(Some(name));
+        }
+        let Data { header, trigger, ecn, .. } = &mut self.data;
+        let kind = header.as_mut().and_then(|header| header.packet_type.as_mut());
+        [trigger.as_mut(), ecn.as_mut(), kind].into_iter().for_each(shorten);
+    }
+
     pub(super) fn kind(&self) -> Kind {
         match self.name.rsplit(':').next().unwrap_or_default() {
             "packet_sent" => Kind::Sent,

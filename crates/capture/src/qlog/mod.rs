@@ -21,6 +21,8 @@ use units::Units;
 const CONNECTIONS: usize = 32;
 /// Events that are looked at before the first is used: they show the units.
 const LOOK: usize = 2048;
+/// Longest time of a file, milliseconds: 31 years.
+const LONGEST: f64 = 1e12;
 /// Records that cannot be read are told of, up to so many.
 const BAD: u64 = 3;
 
@@ -62,7 +64,6 @@ struct Table {
     latest: f64,
     begins: Option<f64>,
     ends: f64,
-    events: u64,
     packets: u64,
     other: BTreeMap<String, u64>,
     bad: Vec<String>,
@@ -101,14 +102,15 @@ impl records::Sink for Table {
         }
     }
 
-    fn on_event(&mut self, event: Event) {
-        self.events += 1;
+    fn on_event(&mut self, mut event: Event) {
+        event.shorten();
         self.latest = match self.times {
             Times::Absolute => event.time,
             Times::Delta => self.latest + event.time,
         };
         let begins = *self.begins.get_or_insert(self.latest);
-        let since = (self.latest - begins).max(0.0);
+        let since = self.latest - begins;
+        let since = if since.is_finite() { since.clamp(0.0, LONGEST) } else { 0.0 };
         self.ends = self.ends.max(since);
         let at = Instant::from_nanos(u64_from_f64(since * 1e6));
         match event.kind() {
@@ -198,7 +200,7 @@ impl Table {
         let version = match (&self.head.qlog_version, &self.head.file_schema) {
             (Some(version), _) => version.clone(),
             (None, Some(schema)) => format!("of {schema}"),
-            (None, None) => String::new(),
+            (None, None) => "without its first record".to_owned(),
         };
         let mut faults: Vec<String> = fault.into_iter().collect();
         if self.bad_count > 0 {

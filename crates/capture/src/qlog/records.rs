@@ -8,11 +8,11 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::event::{Event, Head, Trace};
+use super::event::{Event, Head, Kind, Trace};
 use crate::CaptureError;
 
 /// Largest record, bytes: more than a packet's frames take.
-const LARGEST: u64 = 1 << 24;
+const LARGEST: u64 = 1 << 20;
 /// Bytes at the beginning that show the form of the file.
 const LOOK: u64 = 1 << 16;
 /// Begin of a record in a JSON text sequence.
@@ -81,6 +81,12 @@ fn sequence(mut input: impl BufRead, divider: u8, sink: &mut impl Sink) -> Resul
                 is_headed = head.is_qlog();
                 if is_headed {
                     sink.on_head(head);
+                } else if let Ok(event) = serde_json::from_slice::<Event>(text)
+                    && event.kind() != Kind::Other
+                {
+                    // The beginning of the file was cut off.
+                    is_headed = true;
+                    sink.on_event(event);
                 }
             }),
             true => serde_json::from_slice(text).map(|event| sink.on_event(event)),
@@ -140,7 +146,7 @@ struct Guarded<'a, R> {
 impl<R: Read> Read for Guarded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.since.get() > LARGEST {
-            return Err(io::Error::other("an event of more than 16 MiB"));
+            return Err(io::Error::other("an event of more than 1 MiB"));
         }
         let got = self.input.read(buffer)?;
         self.since.set(self.since.get() + got as u64);

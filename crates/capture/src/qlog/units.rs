@@ -72,7 +72,9 @@ fn are_ends_open(events: &[(Event, Instant)]) -> bool {
             Kind::Received if *begins => {
                 let acks = event.data.frames.as_ref().map_or(&[][..], |frames| &frames.ranges);
                 let largest = acks.iter().map(|(_, last)| *last).max();
-                if largest.is_some_and(|largest| Some(largest) == highest.map(|highest| highest + 1)) {
+                if largest.is_some_and(|largest| {
+                    highest.is_some_and(|highest| highest.checked_add(1) == Some(largest))
+                }) {
                     return true;
                 }
             }
