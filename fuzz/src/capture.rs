@@ -1,5 +1,6 @@
-//! Capture files: no bytes break the reader or the analysis, and its figures are numbers.
+//! Capture files and qlogs: no bytes break the readers or the analysis, whose figures are numbers.
 
+use tfrc_capture::document::{QuicConnection, Rates};
 use tfrc_capture::{Options, Recording, native, read, text};
 
 /// Reads the bytes as a capture; those that do not begin as one follow the head of a pcap file of
@@ -23,7 +24,16 @@ pub fn check(data: &[u8]) {
 fn figures(recording: &Recording) {
     let of_connections: u64 = recording.connections.iter().map(|connection| connection.packets).sum();
     let others: u64 = recording.other.values().sum();
-    assert!(of_connections + recording.left_out + others <= recording.packets);
+    let is_qlog = recording.format.starts_with("qlog");
+    assert!(is_qlog || of_connections + recording.left_out + others <= recording.packets);
+    for connection in &recording.quic {
+        let QuicConnection { sent, received, spurious, lost, .. } = connection;
+        assert!(sent + received <= recording.packets && spurious <= lost, "{connection:?}");
+        let seconds = [connection.smoothed_s, connection.latest_s, connection.least_s];
+        assert!(seconds.iter().flatten().all(|s| s.is_finite() && *s >= 0.0), "{connection:?}");
+        assert!(connection.inverse_p.is_none_or(|n| n.is_finite() && n >= 1.0), "{connection:?}");
+        stretches(&connection.rates);
+    }
     for flow in &recording.rtp {
         assert!(flow.lost.is_none_or(|lost| lost <= flow.reported), "{flow:?}");
         for row in &flow.series {
@@ -44,8 +54,12 @@ fn figures(recording: &Recording) {
                 "{report:?}"
             );
         }
-        for stretch in &direction.rates.series {
-            assert!(stretch.allowed_bps.is_finite() && stretch.sent_bps.is_finite(), "{stretch:?}");
-        }
+        stretches(&direction.rates);
+    }
+}
+
+fn stretches(rates: &Rates) {
+    for stretch in &rates.series {
+        assert!(stretch.allowed_bps.is_finite() && stretch.sent_bps.is_finite(), "{stretch:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfrc_capture::document::{Direction, ReportSeen, Stretch};
+use tfrc_capture::document::{Direction, Rates, ReportSeen, Stretch};
 use tfrc_capture::{CaptureError, Options, Recording, Tap};
 use tfrc_report::document;
 
@@ -70,7 +70,7 @@ fn directions(recording: &Recording) -> impl Iterator<Item = (u64, &Direction)> 
 
 type Column<T> = (&'static str, fn(&T) -> Option<f64>);
 
-const ROUNDS: [Column<Stretch>; 9] = [
+const ROUNDS: [Column<Stretch>; 11] = [
     ("time_s", |round| Some(round.time_s)),
     ("sent_bps", |round| Some(round.sent_bps)),
     ("allowed_bps", |round| Some(round.allowed_bps)),
@@ -80,6 +80,8 @@ const ROUNDS: [Column<Stretch>; 9] = [
     ("twice_receive_rate_bps", |round| round.twice_receive_rate_bps),
     ("r_s", |round| Some(round.r_s)),
     ("queueing_s", |round| round.queueing_s),
+    ("window_bytes", |round| round.window_bytes.map(|window| window as f64)),
+    ("lost", |round| round.lost.map(|lost| lost as f64)),
 ];
 
 const REPORTS: [Column<ReportSeen>; 8] = [
@@ -96,9 +98,12 @@ const REPORTS: [Column<ReportSeen>; 8] = [
 fn rounds(recording: &Recording) -> RecordBatch {
     let words = ["from", "limit", "balanced_limit"];
     let mut rows = Rows::new(&["connection"], &[], words, ROUNDS.map(|(name, _)| name));
-    for (n, direction) in directions(recording) {
-        for round in &direction.rates.series {
-            let row = rows.row().count(n).word(Some(&direction.from));
+    let of_dccp = directions(recording).map(|(n, direction)| (n, &direction.from, &direction.rates));
+    let of_quic = (1..).zip(&recording.quic).map(|(n, seen)| (n, &seen.side, &seen.rates));
+    let all: Vec<(u64, &String, &Rates)> = of_dccp.chain(of_quic).collect();
+    for (n, from, rates) in all {
+        for round in &rates.series {
+            let row = rows.row().count(n).word(Some(from));
             let row = row.word(Some(&round.limit)).word(Some(&round.balanced_limit));
             ROUNDS.iter().fold(row, |row, (_, value)| row.number(value(round)));
         }

@@ -53,6 +53,12 @@ pub(crate) struct Samples {
 /// Samples kept for the median.
 const KEPT: usize = 512;
 
+impl Default for Samples {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Samples {
     pub(crate) const fn new() -> Self {
         Self { kept: Series::new(KEPT), least: f64::INFINITY, most: 0.0 }

@@ -366,11 +366,13 @@ impl Connection {
         };
         let half = &mut self.halves[half];
         half.ccid = half.ccid.or(Some(3));
-        half.on_report(&told, End::origin(), !near_sender);
+        half.on_report(&told, End::origin(), !near_sender && place != Tap::Unknown);
     }
 
     fn place(&self) -> Place {
-        Place::find(self.asked, &self.ends, &self.handshake)
+        let [client, server] = &self.halves;
+        let ccval = || [client.counter_rtt(), server.counter_rtt()];
+        Place::find(self.asked, &self.ends, &self.handshake, ccval)
     }
 
     /// R as far as it is known, seconds. Without a handshake it is worked out again now and then.

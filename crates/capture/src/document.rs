@@ -10,21 +10,21 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Capture")]
 pub struct Recording {
-    /// Format of the file: `pcap` or `pcapng`.
+    /// Format of the file: `pcap`, `pcapng`, or `qlog` with its version and form.
     pub format: String,
     /// Kinds of link header in it.
     pub links: Vec<String>,
-    /// Packets in the file.
+    /// Packets in the file; in a qlog, sent and received.
     pub packets: u64,
     /// Packets of which the capture kept only the beginning (snap length).
     pub cut_packets: u64,
     /// Time from the first packet to the last, seconds.
     pub duration_s: f64,
-    /// Time of the first packet, seconds since the Unix epoch.
+    /// Time of the first packet, seconds since the Unix epoch; zero for a qlog.
     pub begins_s: f64,
     /// Why reading ended before the end of the file: a packet cut off, or damage.
     pub fault: Option<String>,
-    /// Packets that are not of DCCP, by kind.
+    /// Packets that are not of DCCP, and events of a qlog that were not used, by kind.
     pub other: BTreeMap<String, u64>,
     /// Packets of connections beyond the limit of those that are analysed.
     pub left_out: u64,
@@ -32,6 +32,63 @@ pub struct Recording {
     pub connections: Vec<ConnectionSeen>,
     /// Flows of RTP, in the order of their first packets; at most 32.
     pub rtp: Vec<RtpFlow>,
+    /// Connections of QUIC in a qlog, in the order of their first events; at most 32.
+    pub quic: Vec<QuicConnection>,
+}
+
+/// A connection of QUIC as one end recorded it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureQuicConnection")]
+pub struct QuicConnection {
+    /// Name of the events (`group_id`), mostly a connection ID; may be empty.
+    pub name: String,
+    /// End that wrote the record: `client`, `server`, or `unknown`.
+    pub side: String,
+    /// How the end was found.
+    pub side_found_by: String,
+    /// Packets that it sent.
+    pub sent: u64,
+    /// Bytes in them, as far as lengths are in the file.
+    pub sent_bytes: u64,
+    /// Time from the first packet sent to the last, seconds.
+    pub duration_s: f64,
+    /// Mean rate over that time, bit/s.
+    pub rate_bps: Option<f64>,
+    /// Packets that came.
+    pub received: u64,
+    /// Numbers missing among those that came: packets lost on their way here, and numbers that the
+    /// peer left out.
+    pub missing: u64,
+    /// Packets that came with the mark CE.
+    pub received_marked: Option<u64>,
+    /// Median of the smoothed round-trip time, seconds.
+    pub smoothed_s: Option<f64>,
+    /// Median of the latest sample, seconds.
+    pub latest_s: Option<f64>,
+    /// The least round-trip time, seconds.
+    pub least_s: Option<f64>,
+    /// Packets that were declared lost.
+    pub lost: u64,
+    /// Packets declared lost by the reason given.
+    pub lost_by: BTreeMap<String, u64>,
+    /// Packets declared lost that an acknowledgement named later.
+    pub spurious: u64,
+    /// Packets that the peer says came with the mark CE; `None` where the file has no counts.
+    pub marked: Option<u64>,
+    /// Loss events by RFC 5348 §5.2 with R.
+    pub events: u64,
+    /// The first loss events: the packet's number, and when it was declared lost.
+    pub first_events: Vec<LossEvent>,
+    /// 1/p by RFC 5348 at the end, packets; `None` without a loss event.
+    pub inverse_p: Option<f64>,
+    /// Median congestion window, bytes.
+    pub window_bytes: Option<f64>,
+    /// Sent and allowed rates, each round trip.
+    pub rates: Rates,
+    /// Queueing delay: latest round trips less the least.
+    pub queueing: Option<Queueing>,
+    /// What is missing in the file, or not as the drafts have it.
+    pub notes: Vec<String>,
 }
 
 /// RTP of one direction between two UDP ports.
@@ -409,6 +466,10 @@ pub struct Stretch {
     pub r_s: f64,
     /// Queueing delay at its end, seconds.
     pub queueing_s: Option<f64>,
+    /// Congestion window of QUIC at its end, bytes.
+    pub window_bytes: Option<u64>,
+    /// Packets of QUIC declared lost in it.
+    pub lost: Option<u64>,
     /// The term that limited the rate.
     pub limit: String,
     /// The term that would have limited it with `balanced`.

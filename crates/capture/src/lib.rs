@@ -3,7 +3,8 @@
 //! [`read`] takes a pcap or pcapng file and returns a [`Recording`]: for each DCCP connection the
 //! place of the tap, round-trip times, losses, loss events and p by RFC 5348 next to p as reported,
 //! the rate that RFC 5348 allowed next to the rate sent, the negotiation, and broken requirements;
-//! for each flow of RTP its rate, losses and delays by feedback.
+//! for each flow of RTP its rate, losses and delays by feedback. It reads qlog, too: for each
+//! connection of QUIC R, losses, loss events, and the rates that would have been allowed.
 //! [`text`] writes it for a terminal; the types of [`document`] are its JSON form.
 //!
 //! A file of any length is read once, in bounded memory: at most 256 connections are analysed, and
@@ -23,6 +24,7 @@ mod link;
 mod linux;
 mod model;
 mod native;
+mod qlog;
 mod read;
 mod recording;
 mod rtp;
@@ -59,10 +61,18 @@ pub enum CaptureError {
     #[error("the file is empty")]
     Empty,
     /// The file does not begin as a capture.
-    #[error("no capture: a pcap or pcapng file does not begin with the bytes {}", hex(.first))]
+    #[error("no capture: pcap, pcapng and qlog files do not begin with the bytes {}", hex(.first))]
     NotACapture {
         /// The first bytes of the file, at most 8.
         first: Vec<u8>,
+    },
+    /// The file is JSON, but no qlog.
+    #[error("no qlog: at byte {at}: {why}")]
+    NotQlog {
+        /// Where the record begins that is none, or where reading ended.
+        at: u64,
+        /// Reason in words.
+        why: String,
     },
     /// The file is compressed.
     #[error("the file is compressed; unpack it with {program} first")]
@@ -79,14 +89,18 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a capture.
+/// Reads a capture, or a qlog.
 ///
 /// # Errors
 /// [`CaptureError`] if the file is no capture or cannot be read. A file that is cut off or damaged
 /// later is no error: [`Recording::fault`] says so.
 pub fn read(input: impl Read + Send, options: &Options) -> Result<Recording, CaptureError> {
+    let (head, input) = read::open(input)?;
+    if qlog::is_qlog(&head) {
+        return qlog::read(input);
+    }
     let mut table = Table::new(options);
-    let facts = read::frames(input, |frame| {
+    let facts = read::frames(&head, input, |frame| {
         table.on_frame(&frame);
     })?;
     Ok(table.finish(facts))
@@ -106,7 +120,8 @@ pub fn native(
 ) -> Result<u64, CaptureError> {
     let mut table = Table::new(options);
     let (mut out, mut packets, mut failed) = (Vec::new(), 0, None);
-    read::frames(input, |frame| {
+    let (head, input) = read::open(input)?;
+    read::frames(&head, input, |frame| {
         if failed.is_none() && recording::native(&mut table, &frame, &mut out).is_some() {
             packets += 1;
             failed = each(Duration::from_nanos(frame.at), &out).err();

@@ -13,9 +13,13 @@ use crate::bounded::{Samples, Series};
 use crate::document::{Rates, Stretch};
 
 /// Stretches that are kept.
-const STRETCHES: usize = 400;
+pub(crate) const STRETCHES: usize = 400;
 /// Reports on their way to the sender.
 const ON_THE_WAY: usize = 64;
+/// The least nofeedback timer. RFC 5348 §4.3 step 3 has none: four round trips of less than a
+/// millisecond are shorter than hosts keep timers and receivers space reports, and the timer would
+/// halve X between reports. `tfrc send` has this floor, Linux 6.1 one of 100 ms.
+const NO_FEEDBACK_FLOOR: Duration = Duration::from_millis(20);
 
 /// A report, and when its effect reaches the tap.
 #[derive(Debug, Clone, Copy)]
@@ -30,19 +34,53 @@ pub(crate) struct Effect {
     pub(crate) queueing: Option<f64>,
 }
 
-/// A sender by one profile, and the terms that limited its rate.
-#[derive(Debug, Clone)]
-struct Judge {
-    sender: Sender,
+/// Shares of the allowed rate, and the terms that limited it, of all stretches.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Verdicts {
     shares: Samples,
     limits: BTreeMap<String, u64>,
 }
 
+impl Verdicts {
+    /// A stretch with this share of the allowed rate ends; returns the term that limited it.
+    pub(crate) fn on_share(&mut self, share: f64, limit: Limit) -> &'static str {
+        let limit = limit_text(if share < 0.9 { Limit::Application } else { limit });
+        self.shares.push(share);
+        *self.limits.entry(limit.to_owned()).or_default() += 1;
+        limit
+    }
+}
+
+/// The rates by both profiles.
+pub(crate) fn rates(rfc5348: &Verdicts, balanced: &Verdicts, above: u64, series: Vec<Stretch>) -> Rates {
+    Rates {
+        share_median: rfc5348.shares.median(),
+        share_most: rfc5348.shares.most(),
+        above,
+        stretches: rfc5348.shares.count(),
+        limits: rfc5348.limits.clone(),
+        balanced_share_median: balanced.shares.median(),
+        balanced_limits: balanced.limits.clone(),
+        series,
+    }
+}
+
+/// A sender by one profile, and the terms that limited its rate.
+#[derive(Debug, Clone)]
+struct Judge {
+    sender: Sender,
+    verdicts: Verdicts,
+}
+
 impl Judge {
     fn new(profile: Profile) -> Self {
-        let settings = Settings { circuit_breaker: CircuitBreaker::Off, ..Settings::for_profile(profile) };
+        let settings = Settings {
+            circuit_breaker: CircuitBreaker::Off,
+            no_feedback_floor: NO_FEEDBACK_FLOOR,
+            ..Settings::for_profile(profile)
+        };
         let config = settings.validate().unwrap_or_default();
-        Self { sender: Sender::new(&config), shares: Samples::new(), limits: BTreeMap::new() }
+        Self { sender: Sender::new(&config), verdicts: Verdicts::default() }
     }
 
     /// The allowed rate, in bytes/s; `None` while there is no bound.
@@ -50,15 +88,8 @@ impl Judge {
         Some(self.sender.allowed_rate()).filter(|allowed| !allowed.is_zero() && !allowed.is_infinite())
     }
 
-    /// A stretch with this share of the allowed rate ends; returns the term that limited it.
     fn on_share(&mut self, share: f64) -> &'static str {
-        let limit = match self.sender.rate_reason().into() {
-            _ if share < 0.9 => Limit::Application,
-            limit => limit,
-        };
-        self.shares.push(share);
-        *self.limits.entry(limit_text(limit).to_owned()).or_default() += 1;
-        limit_text(limit)
+        self.verdicts.on_share(share, self.sender.rate_reason().into())
     }
 }
 
@@ -173,6 +204,8 @@ impl Model {
             balanced_bps: balanced.bits_per_sec(),
             r_s: last.rtt.as_secs_f64(),
             queueing_s: effect.queueing,
+            window_bytes: None,
+            lost: None,
             limit: limit.to_owned(),
             balanced_limit: balanced_limit.to_owned(),
         });
@@ -180,16 +213,7 @@ impl Model {
 
     /// The rates so far.
     pub(crate) fn rates(&self) -> Rates {
-        Rates {
-            share_median: self.rfc5348.shares.median(),
-            share_most: self.rfc5348.shares.most(),
-            above: self.above,
-            stretches: self.rfc5348.shares.count(),
-            limits: self.rfc5348.limits.clone(),
-            balanced_share_median: self.balanced.shares.median(),
-            balanced_limits: self.balanced.limits.clone(),
-            series: self.series.items().to_vec(),
-        }
+        rates(&self.rfc5348.verdicts, &self.balanced.verdicts, self.above, self.series.items().to_vec())
     }
 }
 
@@ -203,5 +227,35 @@ const fn limit_text(limit: Limit) -> &'static str {
         Limit::Floor => "a packet in 64 s",
         Limit::Application => "application",
         _ => "another rule",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loopback interface: R is 40 µs, reports are 2 ms apart, four packets to a report. A sender
+    /// without losses that is limited by its data keeps the initial window in each round-trip time
+    /// (RFC 5348 §4.3 step 4).
+    #[test]
+    fn reports_rarer_than_round_trips_do_not_let_the_timer_expire() {
+        let rtt = Duration::from_micros(40);
+        let mut model = Model::new();
+        for n in 1..2000_u64 {
+            let at = Instant::from_nanos(n * 500_000);
+            model.on_sent(at, 1316);
+            if n.is_multiple_of(4) {
+                let receive_rate = Rate::from_bytes_per_sec(4.0 * 1316.0 / 2e-3);
+                let p = Probability::ZERO;
+                let at = at + rtt;
+                let queueing = None;
+                model.on_report(at, Effect { at, rtt, p, by_arrivals: None, receive_rate, queueing });
+            }
+        }
+        let rates = model.rates();
+        let initial_bps = 4380.0 * 8.0 / rtt.as_secs_f64();
+        let last = rates.series.last().expect("stretches");
+        assert!(last.allowed_bps >= 0.8 * initial_bps, "{last:?}");
+        assert_eq!(rates.limits.get("nofeedback timer"), None, "{:?}", rates.limits);
     }
 }

@@ -60,27 +60,35 @@ struct Interface {
     offset: i64,
 }
 
-/// Hands each frame to `each`. A file that is cut off or damaged ends with a fault, not an error.
+/// The first bytes of a file, at most 8, and the whole of it.
 ///
 /// # Errors
-/// If nothing can be read, the file is empty, or it is no capture.
-pub(crate) fn frames(
-    input: impl Read + Send,
-    mut each: impl FnMut(Frame<'_>),
-) -> Result<FileFacts, CaptureError> {
-    let failed = Arc::new(Mutex::new(None));
-    let mut input = Whole { input, failed: Arc::clone(&failed) };
-    let io_error = || failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let mut head = [0; 8];
-    let got = input.read(&mut head).map_err(CaptureError::Read)?;
-    let head = head.get(..got).unwrap_or_default();
+/// If nothing can be read, the file is empty, or it is compressed.
+pub(crate) fn open(mut input: impl Read + Send) -> Result<(Vec<u8>, impl Read + Send), CaptureError> {
+    let mut head = Vec::new();
+    input.by_ref().take(8).read_to_end(&mut head).map_err(CaptureError::Read)?;
     if head.is_empty() {
         return Err(CaptureError::Empty);
     }
     if let Some((_, program)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Err(CaptureError::Compressed { program });
     }
-    let mut reader = match create_reader(BUFFER, io::Cursor::new(head.to_vec()).chain(input).whole()) {
+    Ok((head.clone(), io::Cursor::new(head).chain(input)))
+}
+
+/// Hands each frame to `each`. A file that is cut off or damaged ends with a fault, not an error.
+///
+/// # Errors
+/// If nothing can be read, or the file is no capture.
+pub(crate) fn frames(
+    head: &[u8],
+    input: impl Read + Send,
+    mut each: impl FnMut(Frame<'_>),
+) -> Result<FileFacts, CaptureError> {
+    let failed = Arc::new(Mutex::new(None));
+    let input = Whole { input, failed: Arc::clone(&failed) };
+    let io_error = || failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut reader = match create_reader(BUFFER, input) {
         Ok(reader) => reader,
         Err(PcapError::ReadError) => return Err(read_error(io_error())),
         Err(_) => return Err(CaptureError::NotACapture { first: head.to_vec() }),
@@ -198,14 +206,6 @@ struct Whole<R> {
     input: R,
     failed: Arc<Mutex<Option<io::Error>>>,
 }
-
-trait IntoWhole: Read + Sized {
-    fn whole(self) -> Whole<Self> {
-        Whole { input: self, failed: Arc::default() }
-    }
-}
-
-impl<R: Read> IntoWhole for R {}
 
 impl<R: Read> Read for Whole<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -237,6 +237,7 @@ impl<'o> Table<'o> {
             left_out: self.left_out,
             connections: self.connections.into_iter().map(Connection::finish).collect(),
             rtp,
+            quic: Vec::new(),
         }
     }
 }

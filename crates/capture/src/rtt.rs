@@ -9,6 +9,11 @@ use crate::end::End;
 
 /// One way is the near one if a round trip takes less than this share of the other's.
 const NEAR: f64 = 0.25;
+/// The tap is at the sender of data whose least delay until the acknowledgement is at least this
+/// share of the round-trip time by CCVal, which has queueing in it.
+const FAR: f64 = 0.5;
+/// Answers to one end count if there are more than one for this many to the other.
+const FEW: u64 = 16;
 /// Requests that are remembered.
 const REQUESTS: usize = 8;
 
@@ -84,8 +89,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Asked for, or by link headers, the handshake, or acknowledgements, in this order.
-    pub(crate) fn find(asked: Option<Tap>, ends: &[End; 2], handshake: &Handshake) -> Self {
+    /// Asked for, or by link headers, the handshake, or acknowledgements, in this order. Where only
+    /// one end is answered, the delays are held against the round-trip time by `ccval`, seconds, of
+    /// the data from each end.
+    pub(crate) fn find(
+        asked: Option<Tap>,
+        ends: &[End; 2],
+        handshake: &Handshake,
+        ccval: impl FnOnce() -> [Option<f64>; 2],
+    ) -> Self {
         if let Some(tap) = asked {
             return Self { tap, found_by: "as asked" };
         }
@@ -103,12 +115,34 @@ impl Place {
             return Self { tap, found_by: "times of the handshake" };
         }
         // From the client's packets to the server's answers, and from the server's to the client's.
-        let (far_server, far_client) = (client.acknowledged.least(), server.acknowledged.least());
-        match nearer(far_server, far_client) {
-            Some(tap) => Self { tap, found_by: "delays of acknowledgements" },
+        let (far_server, far_client) = (answers(client, server), answers(server, client));
+        if let Some(tap) = nearer(far_server, far_client) {
+            return Self { tap, found_by: "delays of acknowledgements" };
+        }
+        let of_data = match (far_server, far_client) {
+            (Some(far), None) => ccval()[0].map(|rtt| (far / rtt, [Tap::Client, Tap::Server])),
+            (None, Some(far)) => ccval()[1].map(|rtt| (far / rtt, [Tap::Server, Tap::Client])),
+            _ => None,
+        };
+        match of_data {
+            Some((share, [near, far])) => {
+                let tap = match share {
+                    _ if share >= FAR => near,
+                    _ if share < NEAR => far,
+                    _ => Tap::Middle,
+                };
+                Self { tap, found_by: "delays of acknowledgements, next to CCVal" }
+            }
             None => Self { tap: Tap::Unknown, found_by: "no handshake, and answers of one end alone" },
         }
     }
+}
+
+/// The least delay of the answers to an end, seconds. Few of them, next to those to the other end,
+/// are no answers to data: of a close, for one.
+fn answers(end: &End, other: &End) -> Option<f64> {
+    let (few, many) = (end.acknowledged.count(), other.acknowledged.count());
+    end.acknowledged.least().filter(|_| few * FEW >= many)
 }
 
 /// The tap's place from the time to the server and back and to the client and back.

@@ -7,7 +7,8 @@ use tfrc_units::{Duration, Rate};
 
 use crate::describe::percent;
 use crate::document::{
-    Carrier, ConnectionSeen, Direction, LossesSeen, Queueing, Recording, ReportSeen, RtpFlow, Stretch, Tap,
+    Carrier, ConnectionSeen, Direction, LossEvent, LossesSeen, Queueing, QuicConnection, Rates, Recording,
+    ReportSeen, RtpFlow, Stretch, Tap,
 };
 
 /// Rows of a table.
@@ -21,20 +22,13 @@ const WIDTH: usize = 13;
 #[must_use]
 pub fn text(recording: &Recording) -> String {
     let mut out = String::new();
-    let links = recording.links.join(", ");
-    line(
-        &mut out,
-        0,
-        "file",
-        format_args!(
-            "{}, {links}, {} in {}",
-            recording.format,
-            counted(recording.packets, "packet"),
-            time(recording.duration_s)
-        ),
-    );
+    let is_qlog = recording.links.is_empty() && recording.format.starts_with("qlog");
+    let links = if is_qlog { String::new() } else { format!(", {}", recording.links.join(", ")) };
+    let (format, packets) = (&recording.format, counted(recording.packets, "packet"));
+    line(&mut out, 0, "file", format_args!("{format}{links}, {packets} in {}", time(recording.duration_s)));
     if let Some(fault) = &recording.fault {
-        line(&mut out, 0, "fault", format_args!("{fault}; what came before is used"));
+        let used = if is_qlog { "the rest is used" } else { "what came before is used" };
+        line(&mut out, 0, "fault", format_args!("{fault}; {used}"));
     }
     if recording.cut_packets > 0 {
         let cut = recording.cut_packets;
@@ -46,7 +40,8 @@ pub fn text(recording: &Recording) -> String {
         );
     }
     if !recording.other.is_empty() {
-        line(&mut out, 0, "not read", format_args!("{}", others(recording)));
+        let name = if is_qlog { "not used" } else { "not read" };
+        line(&mut out, 0, name, others(recording));
     }
     if recording.left_out > 0 {
         line(
@@ -63,6 +58,10 @@ pub fn text(recording: &Recording) -> String {
     for flow in &recording.rtp {
         out.push('\n');
         rtp(&mut out, flow);
+    }
+    for connection in &recording.quic {
+        out.push('\n');
+        quic(&mut out, connection);
     }
     out
 }
@@ -114,8 +113,9 @@ fn connection(out: &mut String, seen: &ConnectionSeen) {
     for (n, said) in dialogue(seen).iter().enumerate() {
         line(out, 2, if n == 0 { "negotiation" } else { "" }, said);
     }
-    for change in &seen.unanswered {
-        line(out, 2, "no answer", change);
+    match seen.directions.iter().find(|direction| direction.packets == 0) {
+        Some(silent) => line(out, 2, "no answer", format_args!("no packet of the {} is here", silent.from)),
+        None => seen.unanswered.iter().for_each(|change| line(out, 2, "no answer", change)),
     }
     for broken in &seen.broken {
         let times = if broken.times > 1 { format!(", {} times", broken.times) } else { String::new() };
@@ -206,7 +206,19 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
         );
         thinned(&reports.series).for_each(|report| report_row(out, report));
     }
-    let rates = &data.rates;
+    self::rates(out, &data.rates, data.queueing.as_ref());
+    if data.rates.share_median.is_some() {
+        let _ = writeln!(
+            out,
+            "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  limit",
+            "time s", "sent", "allowed", "balanced", "equation", "2 X_recv", "R", "queueing"
+        );
+        thinned(stretches).for_each(|stretch| stretch_row(out, stretch));
+    }
+}
+
+/// Shares of the allowed rates.
+fn rates(out: &mut String, rates: &Rates, queueing: Option<&Queueing>) {
     if let (Some(median), Some(most)) = (rates.share_median, rates.share_most) {
         line(
             out,
@@ -223,15 +235,9 @@ fn direction(out: &mut String, data: &Direction, stretches: &[Stretch]) {
             let limits = limits(&rates.balanced_limits);
             line(out, 4, "balanced", format_args!("sent/allowed median {median:.2}; limit: {limits}"));
         }
-        if let Some(queueing) = &data.queueing {
+        if let Some(queueing) = queueing {
             line(out, 4, "queueing", queueing_text(queueing));
         }
-        let _ = writeln!(
-            out,
-            "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  limit",
-            "time s", "sent", "allowed", "balanced", "equation", "2 X_recv", "R", "queueing"
-        );
-        thinned(stretches).for_each(|stretch| stretch_row(out, stretch));
     }
 }
 
@@ -242,7 +248,8 @@ fn limits(limits: &BTreeMap<String, u64>) -> String {
 
 fn queueing_text(queueing: &Queueing) -> String {
     let [median, most] = [queueing.median_s, queueing.most_s].map(|s| s.map_or("-".to_owned(), time));
-    let ways = if queueing.by == "round trips" { "both ways" } else { "one way" };
+    let ways =
+        if matches!(queueing.by.as_str(), "round trips" | "latest_rtt") { "both ways" } else { "one way" };
     format!("median {median}, most {most} above the least, {ways} by {}", queueing.by)
 }
 
@@ -260,11 +267,17 @@ fn losses(out: &mut String, losses: &LossesSeen) {
             counted(*gaps, "gap"),
         ),
     );
-    let listed = losses.first_events.iter().take(LISTED);
+    line(out, 4, "loss events", events(losses.events, &losses.first_events));
+}
+
+/// Loss events, the first of them with number and time.
+fn events(count: u64, first: &[LossEvent]) -> String {
+    let listed = first.iter().take(LISTED);
     let listed =
         listed.map(|event| format!("packet {} at {:.2} s", event.at, event.found_s)).collect::<Vec<_>>();
-    let listed = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
-    line(out, 4, "loss events", format_args!("{} by RFC 5348{listed}", losses.events));
+    let more = if count > listed.len() as u64 && !listed.is_empty() { ", ..." } else { "" };
+    let listed = if listed.is_empty() { String::new() } else { format!(": {}{more}", listed.join(", ")) };
+    format!("{count} by RFC 5348{listed}")
 }
 
 /// The items at equal distances, the last one among them.
@@ -348,6 +361,75 @@ fn rtp(out: &mut String, flow: &RtpFlow) {
     }
 }
 
+fn quic(out: &mut String, seen: &QuicConnection) {
+    let _ = writeln!(
+        out,
+        "QUIC {}: {} sent, {} bytes in {}, {}; {} came",
+        if seen.name.is_empty() { "without a name" } else { &seen.name },
+        counted(seen.sent, "packet"),
+        seen.sent_bytes,
+        time(seen.duration_s),
+        rate(seen.rate_bps),
+        counted(seen.received, "packet"),
+    );
+    line(out, 4, "side", format_args!("{} ({})", seen.side, seen.side_found_by));
+    let named = [("smoothed", seen.smoothed_s), ("latest", seen.latest_s), ("least", seen.least_s)];
+    let named = named.map(|(name, value)| format!("{name} {}", value.map_or("-".to_owned(), time)));
+    line(out, 4, "R", named.join(", "));
+    let share = percent(seen.lost as f64 / seen.sent.max(1) as f64);
+    let reasons: Vec<_> = seen.lost_by.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+    let reasons = if reasons.is_empty() { String::new() } else { format!(", by {}", reasons.join(", ")) };
+    let (lost, spurious) = (seen.lost, seen.spurious);
+    line(
+        out,
+        4,
+        "losses",
+        format_args!("{lost} of {} packets, {share}{reasons}; {spurious} came after all", seen.sent),
+    );
+    let p = seen.inverse_p.map_or(String::new(), |inverse| {
+        format!("; at the end p {}, 1/p {inverse:.0} packets", percent(1.0 / inverse))
+    });
+    line(out, 4, "loss events", events(seen.events, &seen.first_events) + &p);
+    if let Some(marked) = seen.marked {
+        line(out, 4, "ECN", format_args!("{} sent came there with CE", counted(marked, "packet")));
+    }
+    let marked = seen.received_marked.map_or(String::new(), |n| format!(", {n} with CE"));
+    let numbers = counted(seen.missing, "number");
+    line(out, 4, "came", format_args!("{numbers} missing: lost, or left out by the peer{marked}"));
+    if let Some(window) = seen.window_bytes {
+        line(out, 4, "window", format_args!("{window:.0} bytes in the median"));
+    }
+    for note in &seen.notes {
+        line(out, 4, "note", note);
+    }
+    rates(out, &seen.rates, seen.queueing.as_ref());
+    if seen.rates.series.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "    {:>9} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9} {:>9} {:>5}  limit",
+        "time s", "sent", "allowed", "balanced", "equation", "2 X_recv", "window", "R", "queueing", "lost"
+    );
+    for row in thinned(&seen.rates.series) {
+        let _ = writeln!(
+            out,
+            "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9} {:>9} {:>5}  {}",
+            row.time_s,
+            rate(Some(row.sent_bps)),
+            rate(Some(row.allowed_bps)),
+            rate(Some(row.balanced_bps)),
+            rate(row.equation_bps),
+            rate(row.twice_receive_rate_bps),
+            row.window_bytes.map_or("-".to_owned(), |window| window.to_string()),
+            time(row.r_s),
+            row.queueing_s.map_or("-".to_owned(), time),
+            row.lost.unwrap_or(0),
+            limit(row),
+        );
+    }
+}
+
 fn report_row(out: &mut String, report: &ReportSeen) {
     let packets = |value: Option<f64>| value.map_or("-".to_owned(), |packets| format!("{packets:.1}"));
     let _ = writeln!(
@@ -365,13 +447,9 @@ fn report_row(out: &mut String, report: &ReportSeen) {
 }
 
 fn stretch_row(out: &mut String, stretch: &Stretch) {
-    let limit = match stretch.limit == stretch.balanced_limit {
-        true => stretch.limit.clone(),
-        false => format!("{}; balanced: {}", stretch.limit, stretch.balanced_limit),
-    };
     let _ = writeln!(
         out,
-        "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  {limit}",
+        "    {:>9.2} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}  {}",
         stretch.time_s,
         rate(Some(stretch.sent_bps)),
         rate(Some(stretch.allowed_bps)),
@@ -380,7 +458,16 @@ fn stretch_row(out: &mut String, stretch: &Stretch) {
         rate(stretch.twice_receive_rate_bps),
         time(stretch.r_s),
         stretch.queueing_s.map_or("-".to_owned(), time),
+        limit(stretch),
     );
+}
+
+/// The terms that limited both profiles.
+fn limit(stretch: &Stretch) -> String {
+    match stretch.limit == stretch.balanced_limit {
+        true => stretch.limit.clone(),
+        false => format!("{}; balanced: {}", stretch.limit, stretch.balanced_limit),
+    }
 }
 
 /// A number of things.

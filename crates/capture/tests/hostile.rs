@@ -38,6 +38,17 @@ proptest! {
         swallow(&file);
     }
 
+    /// Digits, names and brackets of a qlog.
+    #[test]
+    fn changed_qlogs(changes in proptest::collection::vec((0_usize..40_000, 32_u8..127), 1..200)) {
+        let mut file = crate::qlog::draft().into_bytes();
+        file.truncate(40_000);
+        for (at, byte) in changes {
+            file[at] = byte;
+        }
+        swallow(&file);
+    }
+
     /// Bytes of RTP and of its feedback, from the UDP header on, and times.
     #[test]
     fn changed_rtp(

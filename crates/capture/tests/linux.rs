@@ -113,17 +113,37 @@ fn connections_one_after_another() {
     assert_eq!(wrong.iter().map(|broken| broken.times).sum::<u64>(), 1, "{wrong:?}");
 }
 
-/// A capture that begins and ends in the middle: R from acknowledgements, p of the rest.
-#[test]
-fn a_part_of_a_capture() {
-    let whole = std::fs::read(path("linux-bidir-50ms")).expect("a capture of testdata");
-    // The file's head, then all from packet 201 on, cut within the last packet.
+/// The file's head, and all after so many packets.
+fn after(name: &str, packets: usize) -> Vec<u8> {
+    let whole = std::fs::read(path(name)).expect("a capture of testdata");
     let mut at = 24;
-    for _ in 0..200 {
+    for _ in 0..packets {
         let kept = whole[at + 8..at + 12].try_into().map(u32::from_le_bytes).expect("four bytes");
         at += 16 + kept as usize;
     }
-    let part = [&whole[..24], &whole[at..whole.len() - 10]].concat();
+    [&whole[..24], &whole[at..]].concat()
+}
+
+/// Data of one end alone, without the handshake: the other end is answered once, when it closes,
+/// which says nothing of the tap's place.
+#[test]
+fn a_part_with_data_of_one_end() {
+    for name in ["linux-five-drops", "linux-twelve-drops"] {
+        let part = after(name, 60);
+        let recording = read(part.as_slice(), &Options::default()).expect("a capture");
+        let [connection] = recording.connections.as_slice() else { panic!("{recording:?}") };
+        assert_eq!(connection.tap, Tap::Client, "{}", connection.tap_found_by);
+        assert!(connection.rtt.r_s.is_some_and(|r| (r - 0.051).abs() < 0.001), "{:?}", connection.rtt);
+        assert_eq!(connection.directions[0].losses, None, "losses are after the tap");
+    }
+}
+
+/// A capture that begins and ends in the middle: R from acknowledgements, p of the rest.
+#[test]
+fn a_part_of_a_capture() {
+    // Cut within the last packet.
+    let mut part = after("linux-bidir-50ms", 200);
+    part.truncate(part.len() - 10);
     let recording = read(part.as_slice(), &Options::default()).expect("a capture");
     assert_eq!(recording.packets, 813 - 200);
     assert!(

@@ -4,4 +4,5 @@
 mod forms;
 mod hostile;
 mod linux;
+mod qlog;
 mod rtp;

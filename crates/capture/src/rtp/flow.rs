@@ -146,6 +146,8 @@ pub(super) struct Flow {
     records: BTreeMap<Numbering, Record>,
     feedback: Option<&'static str>,
     reports: u64,
+    /// Datagrams of RTCP against the flow.
+    control: u64,
     unreadable: u64,
     came: u64,
     lost: u64,
@@ -172,6 +174,7 @@ impl Flow {
             records: BTreeMap::new(),
             feedback: None,
             reports: 0,
+            control: 0,
             unreadable: 0,
             came: 0,
             lost: 0,
@@ -214,6 +217,16 @@ impl Flow {
     /// The extension whose values count the packets of the transport.
     pub(super) fn transport_wide(&self) -> Option<Numbering> {
         self.numberings().max_by_key(|(_, steps)| *steps).map(|(numbering, _)| numbering)
+    }
+
+    /// A datagram of RTCP against the flow.
+    pub(super) const fn on_control(&mut self) {
+        self.control += 1;
+    }
+
+    /// Datagrams of RTP and RTCP.
+    pub(super) const fn datagrams(&self) -> u64 {
+        self.packets + self.control
     }
 
     /// RTCP that is encrypted or damaged.

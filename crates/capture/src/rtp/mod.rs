@@ -74,6 +74,7 @@ impl Rtp {
         let below = |(ip, port): (IpAddr, u16)| (ip, port.saturating_sub(1));
         let place = self.places.get(&[to, from]).or_else(|| self.places.get(&[below(to), below(from)]));
         let Some(flow) = place.and_then(|place| self.flows.get_mut(*place)) else { return };
+        flow.on_control();
         // An encrypted compound has a readable first header, and bytes behind that are none.
         let packets: Result<Vec<_>, _> = rtcp::packets(bytes).collect();
         let Ok(packets) = packets else {
@@ -89,11 +90,12 @@ impl Rtp {
         }
     }
 
-    /// The flows that are RTP by their numbers, and the number of their packets.
+    /// The flows that are RTP by their numbers, and the number of their datagrams, RTCP among them.
     pub(crate) fn finish(self) -> (Vec<RtpFlow>, u64) {
-        let flows: Vec<RtpFlow> = self.flows.into_iter().filter_map(Flow::finish).collect();
-        let packets = flows.iter().map(|flow| flow.packets).sum();
-        (flows, packets)
+        let flows = self.flows.into_iter().map(|flow| (flow.datagrams(), flow));
+        let flows = flows.filter_map(|(datagrams, flow)| Some((flow.finish()?, datagrams)));
+        let (flows, datagrams): (Vec<_>, Vec<u64>) = flows.unzip();
+        (flows, datagrams.iter().sum())
     }
 }
 

@@ -13,10 +13,11 @@ use super::values::{self, FileOrStream};
 #[command(after_help = "Examples:\n  \
                         tfrc capture call.pcap                     what a recording of DCCP or RTP says\n  \
                         tfrc capture call.pcap --side server       as seen by a tap at the server\n  \
-                        tfrc capture call.pcap --native tools.pcap for programs that do not read DCCP in UDP\n\
+                        tfrc capture call.pcap --native tools.pcap for programs that do not read DCCP in UDP\n  \
+                        tfrc capture call.sqlog --report call.html qlog of a QUIC connection\n\
                         Needs a capture of DCCP, on IP or in UDP, or of RTP: tcpdump -w call.pcap, or tfrc send --pcap.")]
 pub struct CaptureArgs {
-    /// A pcap or pcapng file; - for standard input
+    /// A pcap or pcapng file, or a qlog of QUIC; - for standard input
     #[arg(value_name = "FILE", value_parser = values::place)]
     pub file: FileOrStream,
     /// UDP port that carries DCCP, besides 6511 and those on which a Request is seen

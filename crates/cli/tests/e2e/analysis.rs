@@ -32,6 +32,27 @@ fn a_call_of_the_kernel_in_words_json_and_a_page() {
     assert!(asked["connections"][0]["directions"][1]["losses"].is_null(), "{asked}");
 }
 
+/// The beginning of a qlog that quinn wrote, cut within a record.
+#[test]
+fn capture_reads_a_qlog() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/capture/qlog-quinn");
+    let place = Place::new();
+    let page = place.file("qlog.html");
+    let words = run(["capture", file, "--report", &page]);
+    assert_eq!(words.status.code(), Some(0), "{}", words.stderr);
+    for wanted in ["qlog 0.3, JSON-SEQ", "client (the first packet", "in seconds", "ends within record"] {
+        assert!(words.text().contains(wanted), "{wanted}: {}", words.text());
+    }
+    assert!(std::fs::read_to_string(&page).is_ok_and(|page| page.contains("QUIC")));
+    let json: serde_json::Value = run(["capture", "--json", file]).json();
+    assert!(json["quic"][0]["sent"].as_u64().is_some_and(|sent| sent > 0), "{json}");
+    let native = run(["capture", file, "--native", &place.file("native.pcap")]);
+    assert_eq!(native.status.code(), Some(2), "{}", native.stderr);
+    let other = run(["capture", &place.write("other.json", "{\"name\": 1}")]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(other.stderr.contains("qlog_version"), "{}", other.stderr);
+}
+
 /// Our own capture as DCCP in UDP: every datagram is found, and tshark reads the native form.
 #[test]
 fn a_session_of_ours_and_its_native_form() {

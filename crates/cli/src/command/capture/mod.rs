@@ -37,10 +37,14 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     };
     let recording =
         tfrc_capture::read(open(&args.file, &name)?, &options).map_err(|error| refusal(&name, error))?;
-    if recording.connections.is_empty() && recording.rtp.is_empty() {
+    if recording.connections.is_empty() && recording.rtp.is_empty() && recording.quic.is_empty() {
         return Err(Failure::Run(nothing(&name, &recording)));
     }
     if let Some(path) = &args.native {
+        if !recording.quic.is_empty() {
+            let hint = "leave the option out: a qlog has no packets of DCCP";
+            return Err(Failure::usage("--native: needs a capture of DCCP", hint));
+        }
         let Some(read_file) = read_file else {
             let hint = "write standard input to a file first: it is read twice";
             return Err(Failure::usage("--native: needs a file to read", hint));
@@ -67,7 +71,8 @@ fn open(file: &FileOrStream, name: &str) -> Result<Box<dyn Read + Send>, Failure
     }
 }
 
-const HINT: &str = "name a pcap or pcapng file, as tcpdump -w, Wireshark or tfrc send --pcap write";
+const HINT: &str =
+    "name a pcap or pcapng file, as tcpdump -w, Wireshark or tfrc send --pcap write, or a qlog of QUIC";
 
 fn refusal(name: &str, error: CaptureError) -> Failure {
     match error {
@@ -82,6 +87,16 @@ fn refusal(name: &str, error: CaptureError) -> Failure {
 /// A capture without DCCP: what it has instead.
 fn nothing(name: &str, recording: &Recording) -> String {
     let packets = recording.packets;
+    if recording.format.starts_with("qlog") {
+        let seen = tfrc_capture::text::others(recording);
+        let seen = if seen.is_empty() { "no events".to_owned() } else { seen };
+        let fault = recording.fault.as_ref().map_or(String::new(), |fault| format!("; {fault}"));
+        return format!(
+            "{name}: {} without packets of QUIC; seen: {seen}{fault}\n\n  hint: have packet_sent and \
+             packet_received logged, with recovery metrics",
+            recording.format
+        );
+    }
     if packets == 0 {
         return format!("{name}: the capture has no packets\n\n  hint: record while the flow is running");
     }

@@ -1,7 +1,7 @@
 //! The page of a recording: curves of rates, of p and of R.
 
 use tfrc_capture::Recording;
-use tfrc_capture::document::{Direction, ReportSeen, RtpFlow, RtpRow, Stretch};
+use tfrc_capture::document::{Direction, QuicConnection, ReportSeen, RtpFlow, RtpRow, Stretch};
 use tfrc_report::pages::figures::{self, Part};
 use tfrc_report::plot::{Axis, Curve, Line, Mark, Panel, Point, Scale};
 
@@ -18,7 +18,26 @@ pub(super) fn page(name: &str, recording: &Recording, text: &str) -> String {
     for flow in recording.rtp.iter().filter(|flow| !flow.series.is_empty()) {
         parts.push(Part { title: format!("RTP from {} to {}", flow.from, flow.to), panels: of_rtp(flow) });
     }
+    for connection in recording.quic.iter().filter(|connection| !connection.rates.series.is_empty()) {
+        let (name, side) = (&connection.name, &connection.side);
+        parts.push(Part { title: format!("QUIC {name}, recorded by: {side}"), panels: of_quic(connection) });
+    }
     figures::page(name, &parts, text)
+}
+
+/// Rates, losses, round-trip times and window of a connection of QUIC.
+fn of_quic(connection: &QuicConnection) -> Vec<Panel> {
+    let stretches = &connection.rates.series;
+    let of = |label, ink, value: fn(&Stretch) -> Option<f64>| {
+        curve(label, ink, stretches.iter().filter_map(|stretch| Some((stretch.time_s, value(stretch)?))))
+    };
+    let lost = vec![of("declared lost", "s0", |stretch| stretch.lost.map(|lost| lost as f64))];
+    let windows = vec![of("window", "s0", |stretch| stretch.window_bytes.map(|window| window as f64 / 1e3))];
+    let panels = vec![panel("Losses", "packets in a row", lost), panel("Congestion window", "kB", windows)];
+    let mut all = of_stretches(stretches);
+    all.extend(panels);
+    all.retain(|panel| !panel.curves.is_empty());
+    all
 }
 
 /// Rates, losses and queueing delay of a flow of RTP.
@@ -45,7 +64,24 @@ fn of_rtp(flow: &RtpFlow) -> Vec<Panel> {
 
 /// Rates, 1/p and R of one direction.
 fn panels(direction: &Direction) -> Vec<Panel> {
-    let (stretches, reports) = (&direction.rates.series, &direction.reports.series);
+    let reports = &direction.reports.series;
+    let told = |label, ink, value: fn(&ReportSeen) -> Option<f64>| {
+        curve(label, ink, reports.iter().filter_map(|report| Some((report.time_s, value(report)?))))
+    };
+    let losses = vec![
+        told("reported", "s0", |report| report.inverse_p),
+        told("RFC 5348 §5.4", "s1", |report| report.inverse_p_rfc5348),
+        told("with §5.5", "s2", |report| report.inverse_p_discounted),
+        told("Linux 6.1", "s3", |report| report.inverse_p_linux),
+    ];
+    let mut panels = of_stretches(&direction.rates.series);
+    panels.insert(1, panel("Loss event rate", "1/p, packets", losses));
+    panels.retain(|panel| !panel.curves.is_empty());
+    panels
+}
+
+/// Rates, R and queueing delay of stretches.
+fn of_stretches(stretches: &[Stretch]) -> Vec<Panel> {
     let of = |label, ink, value: fn(&Stretch) -> Option<f64>| {
         curve(label, ink, stretches.iter().filter_map(|stretch| Some((stretch.time_s, value(stretch)?))))
     };
@@ -56,25 +92,13 @@ fn panels(direction: &Direction) -> Vec<Panel> {
         of("2 X_recv", "s3", |stretch| stretch.twice_receive_rate_bps.map(|rate| rate / 1e3)),
         of("balanced", "s4", |stretch| Some(stretch.balanced_bps / 1e3)),
     ];
-    let told = |label, ink, value: fn(&ReportSeen) -> Option<f64>| {
-        curve(label, ink, reports.iter().filter_map(|report| Some((report.time_s, value(report)?))))
-    };
-    let losses = vec![
-        told("reported", "s0", |report| report.inverse_p),
-        told("RFC 5348 §5.4", "s1", |report| report.inverse_p_rfc5348),
-        told("with §5.5", "s2", |report| report.inverse_p_discounted),
-        told("Linux 6.1", "s3", |report| report.inverse_p_linux),
-    ];
     let trips = vec![of("R", "s0", |stretch| Some(stretch.r_s * 1e3))];
     let waits = vec![of("queueing", "s0", |stretch| stretch.queueing_s.map(|delay| delay * 1e3))];
-    let mut panels = vec![
+    vec![
         panel("Rates", "kbit/s", rates),
-        panel("Loss event rate", "1/p, packets", losses),
         panel("Round-trip time", "R, ms", trips),
         panel("Queueing delay", "ms", waits),
-    ];
-    panels.retain(|panel| !panel.curves.is_empty());
-    panels
+    ]
 }
 
 fn panel(title: &str, unit: &str, curves: Vec<Curve>) -> Panel {
