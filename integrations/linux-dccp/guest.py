@@ -84,7 +84,8 @@ def prepare(cache):
     (tree / "init").write_text(INIT)
     (tree / "init").chmod(0o755)
     with open(cache / "files", "wb") as files:
-        archive = subprocess.Popen(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree, stdin=subprocess.PIPE, stdout=files)
+        pack = ["cpio", "-o", "-H", "newc", "--quiet"]
+        archive = subprocess.Popen(pack, cwd=tree, stdin=subprocess.PIPE, stdout=files)
         archive.communicate("\n".join(str(p.relative_to(tree)) for p in sorted(tree.rglob("*"))).encode())
     if archive.returncode:
         raise NotHere("cpio wrote no archive")
