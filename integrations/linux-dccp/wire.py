@@ -4,7 +4,7 @@ import struct
 from collections import Counter
 
 RESET = 7
-OPTION_ERROR, MANDATORY_ERROR, CLOSED = 5, 6, 1
+CLOSED, NO_CONNECTION, OPTION_ERROR, MANDATORY_ERROR = 1, 3, 5, 6
 """Codes of a Reset (RFC 4340 §5.6)."""
 
 
