@@ -68,8 +68,10 @@ fn a_mandatory_feature_that_is_not_granted_is_refused() {
             assert_eq!(reset.data, [ask.kind(), feature.feature, feature.values[0]]);
             assert!((1..=2).contains(&ack.get()));
         }
-        let refusals: Vec<_> = std::iter::from_fn(|| server.poll_refusal()).map(|one| one.code).collect();
-        assert_eq!(refusals, [Some(ResetCode::MandatoryError); 2]);
+        let refusals: Vec<_> =
+            std::iter::from_fn(|| server.poll_refusal()).map(|one| (one.code, one.ccid)).collect();
+        let ccid = (feature.feature != 99).then_some(2);
+        assert_eq!(refusals, [(Some(ResetCode::MandatoryError), ccid); 2]);
         assert_eq!((server.stats().refused, server.stats().resets), (2, 2));
         assert_eq!(server.poll_timeout(), None, "nothing is left of it");
         // Without Mandatory it is only not granted.

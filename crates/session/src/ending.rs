@@ -10,6 +10,9 @@ pub fn why(closed: &Closed) -> String {
     match closed.cause {
         Cause::Agreed => "the peer ended the session".to_owned(),
         Cause::Application => "this end broke the connection off".to_owned(),
+        Cause::CcidRefused(ccid) => {
+            format!("the peer does not speak the congestion control that this end asks for: CCID {ccid}")
+        }
         Cause::CloseUnanswered(waited) => {
             format!("the peer did not answer the close for {}", seconds(waited))
         }

@@ -21,6 +21,8 @@ pub enum RefusalReason {
     Address,
     /// As many connections as are taken are open, or as many of its address.
     Busy,
+    /// DCCP: it speaks none of this end's CCIDs; the first of its own.
+    Ccid(u8),
     /// DCCP: no connections are taken now, or not on this DCCP port.
     Closed,
     /// DCCP: the cookie in its packet is not of this endpoint, or too old.
@@ -37,13 +39,14 @@ pub enum RefusalReason {
 impl From<tfrc_net::Refusal> for Refusal {
     /// The reason follows from the code of the Reset (RFC 4340 §5.6).
     fn from(refusal: tfrc_net::Refusal) -> Self {
-        let reason = match refusal.code {
-            None => RefusalReason::Address,
-            Some(ResetCode::ConnectionRefused) => RefusalReason::Closed,
-            Some(ResetCode::BadServiceCode) => RefusalReason::Service,
-            Some(ResetCode::TooBusy) => RefusalReason::Busy,
-            Some(ResetCode::BadInitCookie) => RefusalReason::Cookie,
-            Some(_) => RefusalReason::Stray,
+        let reason = match (refusal.code, refusal.ccid) {
+            (None, _) => RefusalReason::Address,
+            (_, Some(ccid)) => RefusalReason::Ccid(ccid),
+            (Some(ResetCode::ConnectionRefused), _) => RefusalReason::Closed,
+            (Some(ResetCode::BadServiceCode), _) => RefusalReason::Service,
+            (Some(ResetCode::TooBusy), _) => RefusalReason::Busy,
+            (Some(ResetCode::BadInitCookie), _) => RefusalReason::Cookie,
+            (Some(_), _) => RefusalReason::Stray,
         };
         Self { remote: refusal.remote, reason }
     }

@@ -17,7 +17,7 @@ use crate::{
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 19] = [
+const PARTS: [Part; 20] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
@@ -30,6 +30,7 @@ const PARTS: [Part; 19] = [
     ("gstreamer", 4, integrations::gstreamer),
     ("icmp", 2, || hostile::table("icmp")),
     ("integrations", 8, integrations::full),
+    ("linux-dccp", 9, integrations::linux_dccp),
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),
     ("playground", 6, playground::browse),
     ("semver", 10, packages::semver),

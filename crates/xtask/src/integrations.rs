@@ -19,7 +19,21 @@ const READMES: [&str; 3] =
 pub(crate) fn check() -> Outcome {
     run(workspace(MANIFEST, "test").args(["--package", "tfrc-rtc"]))?;
     run(workspace(BENCH, "check").arg("--quiet"))?;
-    run(Command::new("python3").args(["-m", "unittest", "discover", "integrations/webrtc"]))
+    for folder in ["integrations/linux-dccp", "integrations/webrtc"] {
+        run(Command::new("python3").args(["-m", "unittest", "discover", folder]))?;
+    }
+    Ok(())
+}
+
+/// `send --raw` and `recv --raw` with the DCCP of Linux 6.1, in a guest of qemu.
+pub(crate) fn linux_dccp() -> Outcome {
+    run(cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]))?;
+    run(Command::new("python3")
+        .arg("integrations/linux-dccp/suite.py")
+        .arg("--tfrc")
+        .arg(built().join("release/tfrc"))
+        .arg("--cache")
+        .arg(built().join("linux-dccp")))
 }
 
 /// One call of real browsers across `tfrc emu`, as those that `integrations/webrtc/runs.csv` has.

@@ -139,6 +139,9 @@ pub(crate) fn why_refused(reason: RefusalReason) -> String {
         RefusalReason::Busy => {
             "as many connections as are served at once are open, or as many of this address"
         }
+        RefusalReason::Ccid(ccid) => {
+            return format!("it wants the congestion control CCID {ccid}, which is not spoken here");
+        }
         RefusalReason::Closed => "no connections are taken now, or not on this DCCP port",
         RefusalReason::Cookie => "its cookie is not of this receiver, or too old",
         #[cfg(feature = "quic")]

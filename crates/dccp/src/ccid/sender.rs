@@ -16,7 +16,7 @@ use super::counter::WindowCounter;
 use super::intervals::{FirstInterval, combine, interval_at, measures_as_receivers_do, rate_from_wire};
 use super::losses::LossCounter;
 use super::sent::{Sent, SentKind, SentLog};
-use super::verify::{Verification, Verifier};
+use super::verify::{LossForm, Verification, Verifier};
 use crate::wire::{DataDropped, DroppedPackets, Elapsed, LossInterval, LossIntervals};
 
 /// The round-trip time while nothing is known of it (RFC 4340 §3.4).
@@ -284,8 +284,12 @@ impl DataSender {
             }
         };
         // Other estimators may leap where a long interval ends.
-        let loss_event_rate =
-            if alike { self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default()) } else { p };
+        let loss_event_rate = if alike {
+            let form = options.intervals.map_or(LossForm::RateAlone, |_| LossForm::Intervals);
+            self.verifier.loss_event_rate(now, p, sent.at, self.rtt_or_default(), form)
+        } else {
+            p
+        };
         let elapsed = held.unwrap_or_default();
         let feedback =
             Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses, count };

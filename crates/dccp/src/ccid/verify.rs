@@ -42,6 +42,11 @@ pub(crate) struct Verifier {
     /// The best of 1/p as accepted in the last two stretches of two round-trip times each, the
     /// older first.
     believed: [Option<Belief>; 2],
+    /// That when the receiver told the first loss.
+    first_loss: Option<f64>,
+    /// 1/p as last told, and how often it has fallen.
+    latest: Option<f64>,
+    rises: u32,
     /// Reported intervals whose lossy part was sent over more than one loss event can hold: where
     /// they begin, and how many events they are.
     merged: Vec<(SeqNo48, u32)>,
@@ -54,6 +59,17 @@ struct SentBy {
     at: Instant,
     bytes: u64,
     datagrams: u64,
+}
+
+/// What a receiver tells of losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LossForm {
+    /// Loss Intervals, from which p follows.
+    Intervals,
+    /// Loss Event Rate alone. Linux 6.1 sends that, and averages one interval too few before the
+    /// ninth loss event: 1/p stands still from the first to the second, and leaps by up to all that
+    /// was sent meanwhile when an interval that was left out begins to count.
+    RateAlone,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +89,8 @@ const TALLIES_PER_RTT: u64 = 8;
 const LATER_PACKETS: u64 = 4;
 /// Merged intervals remembered: as many as are reported.
 const MERGED: usize = 9;
+/// Loss events after which every receiver averages as many intervals as the estimator has.
+const FULL_HISTORY: u32 = 9;
 
 impl Verifier {
     pub(crate) const fn new(policy: Verification) -> Self {
@@ -83,6 +101,9 @@ impl Verifier {
             tallies: VecDeque::new(),
             fastest: Rate::ZERO,
             believed: [None; 2],
+            first_loss: None,
+            latest: None,
+            rises: 0,
             merged: Vec::new(),
             corrections: 0,
         }
@@ -263,17 +284,25 @@ impl Verifier {
 
     /// p, which cannot fall faster than packets are sent: the mean loss interval grows by no more
     /// than one for each. A late packet may take a loss back, so what was accepted a few round-trip
-    /// times ago counts too.
+    /// times ago counts too; and of a receiver that tells p alone what it told at its first loss,
+    /// until its history is full.
     pub(crate) fn loss_event_rate(
         &mut self,
         now: Instant,
         claimed: Probability,
         acknowledged: Instant,
         rtt: Duration,
+        form: LossForm,
     ) -> Probability {
         let sent = f64_from_u64(self.by_at_least(acknowledged).datagrams);
         let inverse = if claimed.is_zero() { f64::INFINITY } else { 1.0 / claimed.get() };
-        let best = self.believed.iter().flatten().map(|belief| belief.head_start).reduce(f64::max);
+        let first = self.first_loss.filter(|_| form == LossForm::RateAlone && self.rises < FULL_HISTORY);
+        let beliefs = self.believed.iter().flatten().map(|belief| belief.head_start);
+        let best = beliefs.chain(first).reduce(f64::max);
+        if self.latest.is_some_and(|latest| inverse < latest) {
+            self.rises += 1;
+        }
+        self.latest = Some(inverse);
         let believed = match (self.policy, best) {
             (Verification::Records, Some(best)) if inverse > best + sent => {
                 self.corrections += 1;
@@ -281,6 +310,10 @@ impl Verifier {
             }
             _ => inverse,
         };
+        if self.first_loss.is_none() && believed.is_finite() {
+            // The first loss was found when the packets after it had come.
+            self.first_loss = Some(believed + f64_from_u64(LATER_PACKETS) - sent);
+        }
         let [_, newer] = self.believed;
         match &mut self.believed {
             [_, Some(newer)] if now.saturating_since(newer.since) < rtt * 2 => {
@@ -401,7 +434,8 @@ mod tests {
     #[test]
     fn losses_do_not_vanish() {
         let (mut verifier, _) = after_sending(Verification::Records);
-        let mut told = |ms, claimed| verifier.loss_event_rate(at(ms), claimed, at(ms), RTT);
+        let mut told =
+            |ms, claimed| verifier.loss_event_rate(at(ms), claimed, at(ms), RTT, LossForm::Intervals);
         assert_eq!(told(9400, p(0.1)), p(0.1));
         // Forty packets on, 1/p is at most 50, and what the tallies round up.
         let vanished = 1.0 / told(9800, Probability::ZERO).get();
@@ -412,10 +446,42 @@ mod tests {
     #[test]
     fn a_loss_taken_back_at_once_leaves_nothing_behind() {
         let (mut verifier, _) = after_sending(Verification::Records);
+        let mut told =
+            |ms, claimed| verifier.loss_event_rate(at(ms), claimed, at(ms), RTT, LossForm::Intervals);
         for ms in [9400, 9700] {
-            assert!(verifier.loss_event_rate(at(ms), Probability::ZERO, at(ms), RTT).is_zero());
+            assert!(told(ms, Probability::ZERO).is_zero());
         }
-        assert_eq!(verifier.loss_event_rate(at(9800), p(0.1), at(9800), RTT), p(0.1));
-        assert!(verifier.loss_event_rate(at(9850), Probability::ZERO, at(9850), RTT).is_zero());
+        assert_eq!(told(9800, p(0.1)), p(0.1));
+        assert!(told(9850, Probability::ZERO).is_zero());
+    }
+
+    /// The first loss told after 2 s, then nothing new for 3 s, in which 300 datagrams went: 1/p
+    /// leaps from 14 to 300, as Linux has it at the second loss event. No receiver can show more,
+    /// and none leaps so once its history is full.
+    #[test]
+    fn a_receiver_that_tells_p_alone_may_leave_out_an_interval() {
+        let leap = |form, events: u32, to: f64| {
+            let mut verifier = Verifier::new(Verification::Records);
+            let mut believed = 0.0;
+            for n in 0..=500 {
+                verifier.on_datagram(at(10 * n), 1000, RTT);
+                let claim = match n {
+                    500 => to,
+                    210.. => 24.0 - f64::from(events),
+                    200.. => 24.0 - f64::from(saturating::<u32>(n - 200).min(events)),
+                    _ => continue,
+                };
+                let told = verifier.loss_event_rate(at(10 * n), p(1.0 / claim), at(10 * n), RTT, form);
+                believed = 1.0 / told.get();
+            }
+            believed
+        };
+        assert!((leap(LossForm::RateAlone, 0, 300.0) - 300.0).abs() < 1e-6);
+        let most = leap(LossForm::RateAlone, 0, 1e6);
+        assert!((320.0..=335.0).contains(&most), "{most}");
+        for (form, events) in [(LossForm::RateAlone, 9), (LossForm::Intervals, 0)] {
+            let cut = leap(form, events, 300.0);
+            assert!((30.0..=70.0).contains(&cut), "{form:?}, {events} events: {cut}");
+        }
     }
 }

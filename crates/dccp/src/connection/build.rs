@@ -217,7 +217,7 @@ impl Connection {
     }
 
     /// Data Dropped, as much of it as there is room for.
-    fn push_refused(&mut self, list: &mut OptionList) {
+    pub(super) fn push_refused(&mut self, list: &mut OptionList) {
         const HEAD: usize = 2;
         let (Some(refused), Some(gsr)) = (&mut self.refused, self.seq.gsr()) else { return };
         let limit = list.left().saturating_sub(HEAD).min(MAX_BLOCKS);

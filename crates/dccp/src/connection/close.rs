@@ -187,7 +187,7 @@ impl Connection {
         let text = Some(visible(text)).filter(|text| !text.is_empty());
         let (by, cause) = match (self.state, reset.code) {
             (State::Closing | State::CloseReq, ResetCode::Closed) => (ClosedBy::Us, Cause::Agreed),
-            _ => (ClosedBy::PeerReset, Cause::PeerReset),
+            _ => (ClosedBy::PeerReset, reset.refused_ccid().map_or(Cause::PeerReset, Cause::CcidRefused)),
         };
         self.finish(by, reset.code, cause, text, WireEnding::ReceivedReset);
         self.due = Due::default();

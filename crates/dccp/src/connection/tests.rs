@@ -136,6 +136,26 @@ fn cookies_are_echoed_in_part_open_and_only_there() {
     let data = send(&mut client, at(1100));
     assert_eq!(parse(&data).header.kind(), PacketType::Data);
     assert!(!has_cookies(&data));
+    client.close(at(1200));
+    let close = sent(&mut client, at(1200));
+    assert!(close.iter().any(|bytes| parse(bytes).header.kind() == PacketType::Close));
+    assert!(close.iter().all(|bytes| !has_cookies(bytes)), "they are forgotten, not only withheld");
+}
+
+/// RFC 4340 §11.7: a refusal is in eight reports, and none is made where there is nothing to say.
+#[test]
+fn what_was_told_often_enough_is_told_no_more() {
+    let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
+    let newest = client.seq.extend(ISR);
+    client.refused.get_or_insert_default().record(at(60), newest, super::refused::RECEIVE_BUFFER);
+    let reports: Vec<usize> = (0..10)
+        .map(|_| {
+            let mut list = OptionList::new(OptionList::MAX);
+            client.push_refused(&mut list);
+            list.padded().len()
+        })
+        .collect();
+    assert_eq!(reports, [4, 4, 4, 4, 4, 4, 4, 4, 0, 0]);
 }
 
 #[test]

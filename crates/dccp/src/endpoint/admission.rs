@@ -12,9 +12,11 @@ use super::cookie::{Cookie, Freshness, LONGEST_LIFE, Seal};
 use super::half_open::HalfOpen;
 use super::place::Place;
 use super::slots::Owner;
-use super::{ConnectionId, Endpoint, EndpointPacket, Key, Listen, Pressure};
+use super::{ConnectionId, Endpoint, EndpointPacket, Key, Listen, Pressure, Refusal};
 use crate::connection::{Connection, ConnectionConfig, Ports, State, WireEnding};
-use crate::wire::{self, Header, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode};
+use crate::wire::{
+    self, Header, Integrity, Opt, Packet, PacketType, Reset, ResetCode, Sequence, ServiceCode,
+};
 
 /// A connection half-open for longer is replaced by a new one when there is no room: several
 /// handshakes have passed.
@@ -326,7 +328,11 @@ impl Endpoint {
         bytes: Vec<u8>,
     ) -> Option<EndpointPacket> {
         self.stats.refused += 1;
-        self.refusals.add(remote, Some(code));
+        let ccid = match Packet::parse(&bytes, Integrity::Udp).map(|packet| packet.header) {
+            Ok(Header::Reset { reset, .. }) => reset.refused_ccid(),
+            _ => None,
+        };
+        self.refusals.keep(Refusal { remote, code: Some(code), ccid });
         if !self.limiter.allow(now) {
             return None;
         }

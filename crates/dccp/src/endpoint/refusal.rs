@@ -18,6 +18,8 @@ pub struct Refusal {
     /// The code of the Reset sent to the peer (RFC 4340 §5.6); `None` if the peer gets no answer
     /// because [`EndpointConfig::allow`](super::EndpointConfig::allow) leaves its address out.
     pub code: Option<ResetCode>,
+    /// The CCID that the peer asked for first, where none of its CCIDs is spoken here.
+    pub ccid: Option<u8>,
 }
 
 /// The oldest refusals not yet polled.
@@ -26,8 +28,12 @@ pub(super) struct Refusals(VecDeque<Refusal>);
 
 impl Refusals {
     pub(super) fn add(&mut self, remote: SocketAddr, code: Option<ResetCode>) {
+        self.keep(Refusal { remote, code, ccid: None });
+    }
+
+    pub(super) fn keep(&mut self, refusal: Refusal) {
         if self.0.len() < KEPT {
-            self.0.push_back(Refusal { remote, code });
+            self.0.push_back(refusal);
         }
     }
 

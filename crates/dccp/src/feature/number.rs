@@ -126,3 +126,15 @@ impl Feature {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4340 §6.4 table 4, the column of what every DCCP must understand.
+    #[test]
+    fn three_features_are_required() {
+        let required = (1..=u8::MAX).filter(|n| Feature::from_number(*n).is_some_and(Feature::is_required));
+        assert!(required.eq([1, 2, 3]));
+    }
+}

@@ -135,6 +135,14 @@ fn an_rtt_report_may_be_unknown_to_the_peer() {
     receive(&mut client, 5, Some(1000), PacketType::Response, &refusal).expect("it is optional");
     assert_eq!(client.value(Feature::SendRttEstimate, Location::Remote), 0);
     assert_eq!(client.value(Feature::SendRttEstimate, Location::Local), 0);
+    // §6.6.7: the question is closed, and only the others are asked again.
+    let again = send(&mut client, START, 1000, PacketType::Request);
+    let asked = options(PacketType::Request, &again).flatten().filter_map(|item| match item.option {
+        Ok(Opt::Feature(option)) => Some(option.feature),
+        _ => None,
+    });
+    let asked: Vec<u8> = asked.collect();
+    assert!(asked.contains(&1) && !asked.contains(&128), "{asked:?}");
 }
 
 #[test]
@@ -222,6 +230,15 @@ fn overtaken_options_are_ignored() {
     let new = [35, 9, 3, 0, 0, 0, 0, 0x13, 0x88];
     receive(&mut client, 6, Some(1001), PacketType::Ack, &new).expect("valid");
     assert_eq!(client.value(Feature::SequenceWindow, Location::Local), 5000);
+
+    // The right answer, in a packet that another with feature options has overtaken.
+    client.change_sequence_window(6000);
+    let _ = send(&mut client, START, 1002, PacketType::Ack);
+    let answer = [35, 9, 3, 0, 0, 0, 0, 0x17, 0x70];
+    receive(&mut client, 6, Some(1002), PacketType::Ack, &answer).expect("overtaken, so ignored");
+    assert_eq!(client.value(Feature::SequenceWindow, Location::Local), 5000);
+    receive(&mut client, 7, Some(1002), PacketType::Ack, &answer).expect("valid");
+    assert_eq!(client.value(Feature::SequenceWindow, Location::Local), 6000);
 }
 
 #[test]
@@ -234,6 +251,13 @@ fn an_unstable_feature_ignores_answers_to_the_old_question() {
     receive(&mut client, 5, Some(1001), PacketType::Ack, &[35, 9, 3, 0, 0, 0, 0, 7, 208]).expect("ignored");
     assert_eq!(client.value(Feature::SequenceWindow, Location::Local), 100);
     assert!(client.owes_question());
+    // §6.6.2: a Change in this state is ignored too; in the others this one, of a value that is not
+    // the peer's to change, gets an empty Confirm.
+    receive(&mut client, 6, Some(1001), PacketType::Ack, &[34, 9, 3, 0, 0, 0, 0, 7, 208]).expect("ignored");
+    assert!(!client.owes_answer());
+    let _ = send(&mut client, START, 1002, PacketType::Ack);
+    receive(&mut client, 7, Some(1002), PacketType::Ack, &[34, 9, 3, 0, 0, 0, 0, 7, 208]).expect("valid");
+    assert!(client.owes_answer());
 }
 
 #[test]
@@ -286,6 +310,12 @@ fn reference_numbers_follow_round_the_circle() {
     assert!(!server.order(seq(far), None).changes, "half round the circle looks like the past");
     server.follow(seq(far), seq(1000));
     assert!(server.order(seq(far + 1), None).changes);
+
+    // FGSS, the other of the pair: what was sent half round the circle ago.
+    let gone = 1000 + (1 << 47) + 5;
+    assert!(!server.order(seq(far + 1), Some(seq(gone))).confirms);
+    server.follow(seq(far), seq(gone));
+    assert!(server.order(seq(far + 1), Some(seq(gone))).confirms);
 }
 
 #[test]

@@ -133,11 +133,25 @@ impl Reset {
         let byte = |at| data.get(at).copied().unwrap_or(0);
         Self { code, data: [kind, byte(0), byte(1)] }
     }
+
+    /// The CCID that the named option asks for, where it names one: the first of its list
+    /// (RFC 4340 §10), or CCID 2 by its acknowledgement vectors, which no other CCID here needs
+    /// (RFC 4341 §4).
+    #[must_use]
+    pub const fn refused_ccid(&self) -> Option<u8> {
+        match (self.code, self.data) {
+            (ResetCode::OptionError | ResetCode::MandatoryError, [32..=35, 1, ccid]) => Some(ccid),
+            (ResetCode::OptionError | ResetCode::MandatoryError, [32..=35, 6, 1]) => Some(2),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TOO_BUSY: Reset = Reset::new(ResetCode::TooBusy);
 
     #[test]
     fn every_known_code_round_trips_and_reserved_ones_read_as_unspecified() {
@@ -153,5 +167,10 @@ mod tests {
     fn data_bytes_say_what_offended() {
         assert_eq!(Reset::packet_error(PacketType::Data).data, [2, 0, 0]);
         assert_eq!(Reset::about_option(ResetCode::OptionError, 32, &[9]).data, [32, 9, 0]);
+        let mandatory = |kind, data| Reset::about_option(ResetCode::MandatoryError, kind, data);
+        assert_eq!(mandatory(32, &[1, 4, 3]).refused_ccid(), Some(4));
+        assert_eq!(mandatory(34, &[6, 1]).refused_ccid(), Some(2), "Linux with CCID 2 alone");
+        let others = [mandatory(34, &[3, 2]), mandatory(44, &[1, 2]), Reset { data: [32, 1, 3], ..TOO_BUSY }];
+        assert!(others.iter().all(|reset| reset.refused_ccid().is_none()));
     }
 }

@@ -394,7 +394,8 @@ fn data_packets_ignore_what_could_hurt() {
     // §5.8 table 3, §7.5.5; RFC 4342 table 1; RFC 6323 table 1.
     let space = [
         1, 100, 2, 32, 4, 1, 3, 33, 4, 1, 3, 34, 4, 1, 3, 35, 4, 1, 3, 36, 2, 38, 3, 0, 40, 3, 0, 43, 4, 0,
-        1, 194, 6, 0, 0, 0, 1, 192, 6, 0, 0, 0, 1, 128, 3, 9, 37, 3, 1, 2, 41, 6, 0, 0, 0, 1,
+        1, 193, 12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 194, 6, 0, 0, 0, 1, 192, 6, 0, 0, 0, 1, 128, 3, 9, 37, 3,
+        1, 2, 41, 6, 0, 0, 0, 1,
     ];
     assert_eq!(
         walked(PacketType::Data, &space),
@@ -406,7 +407,14 @@ fn data_packets_ignore_what_could_hurt() {
 
 #[test]
 fn requests_cannot_acknowledge() {
-    for space in [&[33, 4, 1, 3][..], &[36, 2], &[38, 3, 0], &[40, 3, 0], &[43, 4, 0, 1]] {
+    for space in [
+        &[33, 4, 1, 3][..],
+        &[36, 2],
+        &[38, 3, 0],
+        &[40, 3, 0],
+        &[43, 4, 0, 1],
+        &[193, 12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1],
+    ] {
         let kind = space.first().copied().expect("not empty");
         assert_eq!(walked(PacketType::Request, space), [Ok((kind, false, Some(Refusal::Misplaced)))]);
     }

@@ -263,6 +263,10 @@ impl Receiver {
             let by_counter = self.counter_rtt.get_or_insert_with(|| rare(CounterRtt::new()));
             by_counter.on_packet(now, counter, self.clock.grain());
             rtt = self.rtt();
+        } else if arrival.kind == PacketKind::Data
+            && let Some(by_counter) = &mut self.counter_rtt
+        {
+            by_counter.on_equal(now);
         }
         if arrival.kind == PacketKind::NonData && change == Change::None {
             return;
