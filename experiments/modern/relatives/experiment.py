@@ -49,6 +49,15 @@ figure.claim("RFC 8085 §3.1, SRT live: with the line halved it gives way, and l
     lambda t: t["srt/halved", "lost"], between=(0, 0.1)
 )
 
+# Guesses, where nothing is promised.
+for library, bbr in (("quinn", "bbr"), ("noq", "bbr3")):
+    figure.claim(f"Guess: {library}'s CUBIC beside the kernel's is its equal, 0.4 to 0.6")(
+        share(f"{library}-cubic"), between=HALF
+    )
+    figure.claim(f"Guess: {library}'s {bbr} beside CUBIC has what the kernel's BBR has (0.87), 0.75 to 0.95")(
+        share(f"{library}-{bbr}"), between=(0.75, 0.95)
+    )
+
 for sender in ("tfrc-rfc5348", "uftp", "norm"):
     figure.claim(f"Abstracts of RFC 5348 and 4654: beside CUBIC {sender} varies less at 1 s than a CUBIC there does")(
         of(sender, "cov", "beside-cubic", "cubic", "beside-cubic"), between=(0, 1)

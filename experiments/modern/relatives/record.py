@@ -141,6 +141,17 @@ def browser(place: Place) -> list[tuple[str, str]]:
     ]
 
 
+def quic(library: str, control: str):
+    def programs(place: Place) -> list[tuple[str, str]]:
+        program = place.tools / "quic_streams"
+        return [
+            ("far", f"{program} receive 0.0.0.0:7000"),
+            ("near", f"sleep 0.2; {program} {library} {control} $(getent hosts far | cut -d' ' -f1):7000 {place.seconds}"),
+        ]
+
+    return programs
+
+
 SENDERS = {
     "tfrc-rfc5348": ours("rfc5348"),
     "tfrc-balanced": ours("balanced"),
@@ -149,9 +160,32 @@ SENDERS = {
     "srt": srt,
     "chromium": browser,
     "cubic": lambda place: tcp(place, "near", 5202),
+    "quinn-cubic": quic("quinn", "cubic"),
+    "quinn-bbr": quic("quinn", "bbr"),
+    "noq-cubic": quic("noq", "cubic"),
+    "noq-bbr3": quic("noq", "bbr"),
 }
 BROWSER = threading.Lock()
 """Two processors bear one pair of browsers at a time."""
+
+
+def cells() -> list[tuple[str, str]]:
+    """Each sender with each of its conditions: the rows of published.csv."""
+    with (HERE / "published.csv").open(newline="") as file:
+        return [(line["sender"], line["condition"]) for line in csv.DictReader(one for one in file if one[0] != "#")]
+
+
+def build(tools: Path) -> None:
+    """The programs that are source here, into a folder."""
+    subprocess.run(["g++", "-w", "-O1", "-o", tools / "norm", HERE / "norm.cc", "-lnorm", "-lpthread"], check=True)
+    workspace = HERE.parents[2] / "integrations"
+    command = ["cargo", "build", "--locked", "--quiet", "--manifest-path", workspace / "Cargo.toml", "--package",
+               "tfrc-frames", "--bin", "quic_streams", "--message-format", "json"]  # fmt: skip
+    folder = {"CARGO_TARGET_DIR": str(HERE.parents[2] / "target/integrations")} | os.environ
+    said = subprocess.run(command, env=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    made = [json.loads(line).get("executable") for line in said.splitlines()]
+    shutil.copy([path for path in made if path][-1], tools / "quic_streams")
+    calls.picture(tools)
 
 
 def versions(tfrc: Path) -> dict[str, str]:
@@ -163,6 +197,8 @@ def versions(tfrc: Path) -> dict[str, str]:
 
     packages = {"uftp": "uftp", "norm": "libnorm1", "srt": "srt-tools", "chromium": "chromium", "cubic": "iperf3"}
     found = {name: f"{one} {said('dpkg-query', '-W', '-f', '${Version}', one)}" for name, one in packages.items()}
+    lock = (HERE.parents[2] / "integrations/Cargo.lock").read_text()
+    found |= {name: re.search(rf'name = "{name}"\nversion = "(.*)"', lock)[1] for name in ("quinn", "noq")}
     return {"tfrc": said(str(tfrc), "--version"), **found}
 
 
@@ -279,20 +315,19 @@ def table(rows: list[dict], about: dict[str, str]) -> str:
     write = csv.writer(out, lineterminator="\n")
     write.writerow(("row", "run", "column", "mean", "ci95", "runs", "note"))
     kernel: dict = {}
-    for sender in SENDERS:
-        for condition in CONDITIONS:
-            cell = [row for row in rows if (row["sender"], row["condition"]) == (sender, condition)]
-            valid = [row for row in cell if row["valid"] == "yes"]
-            kernel = json.loads(valid[-1]["kernel"]) if valid else kernel
-            name, refused = f"{sender}/{condition}", [row["why"] for row in cell if row["valid"] != "yes"]
-            note = f"{len(refused)} of {len(cell)} runs invalid: {', '.join(sorted(set(refused)))}" if refused else ""
-            for part in FIDELITY if valid else ():
-                values = [float(row[f"fidelity.{part}"]) for row in valid if row[f"fidelity.{part}"] not in ("", "None")]
-                write.writerow((name, "run", f"fidelity.{part}", text(max(values, key=abs, default=math.nan)), "", 0, ""))
-            for column in COLUMNS if cell else ():
-                values = [value for row in valid if math.isfinite(value := float(row[column]))]
-                mean, ci95 = estimate(values)
-                write.writerow((name, "run", column, text(mean), text(ci95), len(values), note))
+    for sender, condition in cells():
+        cell = [row for row in rows if (row["sender"], row["condition"]) == (sender, condition)]
+        valid = [row for row in cell if row["valid"] == "yes"]
+        kernel = json.loads(valid[-1]["kernel"]) if valid else kernel
+        name, refused = f"{sender}/{condition}", [row["why"] for row in cell if row["valid"] != "yes"]
+        note = f"{len(refused)} of {len(cell)} runs invalid: {', '.join(sorted(set(refused)))}" if refused else ""
+        for part in FIDELITY if valid else ():
+            values = [float(row[f"fidelity.{part}"]) for row in valid if row[f"fidelity.{part}"] not in ("", "None")]
+            write.writerow((name, "run", f"fidelity.{part}", text(max(values, key=abs, default=math.nan)), "", 0, ""))
+        for column in COLUMNS if cell else ():
+            values = [value for row in valid if math.isfinite(value := float(row[column]))]
+            mean, ci95 = estimate(values)
+            write.writerow((name, "run", column, text(mean), text(ci95), len(values), note))
     days = sorted(row["day"] for row in rows) or ["never"]
     head = ["Emulated runs of modern/relatives, written by `tfrc-lab record`", f"kernel: {kernel.get('release', '?')}"]
     head += [f"first day: {days[0]}", f"last day: {days[-1]}"]
@@ -319,20 +354,19 @@ def main() -> None:
         subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=WEBRTC, check=True)
     with tempfile.TemporaryDirectory(prefix="relatives-tools-") as tools_:
         tools = Path(tools_)
-        subprocess.run(["g++", "-w", "-O1", "-o", tools / "norm", HERE / "norm.cc", "-lnorm", "-lpthread"], check=True)
-        calls.picture(tools)
+        build(tools)
         rows = [] if given.quick else read(given.runs)
         lock = threading.Lock()
 
         def wanted() -> list[tuple[str, str, int]]:
             missing = []
             for number in range(1, max(one.runs for one in CONDITIONS.values()) + 1):
-                for condition, about in CONDITIONS.items():
-                    for sender in SENDERS:
-                        same = [r for r in rows if (r["sender"], r["condition"], int(r["run"])) == (sender, condition, number)]
-                        chosen = not given.cells or f"{sender}/{condition}" in given.cells
-                        if chosen and number <= (1 if given.quick else about.runs) and not any(r["valid"] == "yes" for r in same):
-                            missing.append((sender, condition, number))
+                for sender, condition in cells():
+                    same = [r for r in rows if (r["sender"], r["condition"], int(r["run"])) == (sender, condition, number)]
+                    chosen = not given.cells or f"{sender}/{condition}" in given.cells
+                    runs = 1 if given.quick else CONDITIONS[condition].runs
+                    if chosen and number <= runs and not any(r["valid"] == "yes" for r in same):
+                        missing.append((sender, condition, number))
             # Single cells come after those with three runs.
             return sorted(missing, key=lambda one: (CONDITIONS[one[1]].runs < 3, one[2]))
 
