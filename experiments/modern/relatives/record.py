@@ -176,8 +176,13 @@ def cells() -> list[tuple[str, str]]:
 
 
 def build(tools: Path) -> None:
-    """The programs that are source here, into a folder."""
-    subprocess.run(["g++", "-w", "-O1", "-o", tools / "norm", HERE / "norm.cc", "-lnorm", "-lpthread"], check=True)
+    """The programs that are source here, into a folder that may have them."""
+    tools.mkdir(parents=True, exist_ok=True)
+    calls.picture(tools)
+    if not (tools / "norm").exists():
+        subprocess.run(["g++", "-w", "-O1", "-o", tools / "norm", HERE / "norm.cc", "-lnorm", "-lpthread"], check=True)
+    if (tools / "quic_streams").exists():
+        return
     workspace = HERE.parents[2] / "integrations"
     command = ["cargo", "build", "--locked", "--quiet", "--manifest-path", workspace / "Cargo.toml", "--package",
                "tfrc-frames", "--bin", "quic_streams", "--message-format", "json"]  # fmt: skip
@@ -185,7 +190,6 @@ def build(tools: Path) -> None:
     said = subprocess.run(command, env=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
     made = [json.loads(line).get("executable") for line in said.splitlines()]
     shutil.copy([path for path in made if path][-1], tools / "quic_streams")
-    calls.picture(tools)
 
 
 def versions(tfrc: Path) -> dict[str, str]:
@@ -219,11 +223,11 @@ def measured(folder: Path, begin: float, end: float, rates: list[tuple[float, fl
     with (folder / "series.csv").open(newline="") as file:
         lines = [one for one in csv.DictReader(file) if one["link"] == "near" and begin < float(one["t_s"]) <= end]
     arrived = sum(int(one["received_packets"]) for one in lines)
-    # Marks are those of packets behind the bottleneck.
+    began = float((folder / "begin").read_text())
     marks = [
-        octets[1] & 3 for at, octets, _ in figures.capture(folder / "rest.pcap")
-        if octets[12:16] == address and begin <= at < end
-    ]  # fmt: skip
+        octets[15] & 3 for at, octets, _ in figures.capture(folder / "marks.pcap")
+        if octets[26:30] == address and begin <= at - began < end
+    ] if (folder / "marks.pcap").exists() else []  # fmt: skip
     return {
         "mbps": bits / (end - begin) / 1e6,
         "share": over(bits, both),
@@ -248,14 +252,15 @@ def run(tfrc: Path, tools: Path, sender: str, condition: str, number: int, short
     with tempfile.TemporaryDirectory(prefix="relatives-") as scratch:
         folder = Path(scratch)
         place = Place(folder, tools, tfrc, condition, end + 1)
-        programs = [("near", "ip -4 -o addr show dev net0 > address")]
+        programs = [("near", "date +%s.%N > begin; ip -4 -o addr show dev net0 > address")]
+        # The captures of links show packets as they were sent: marks are seen where they arrive.
+        programs += [("far", "exec tcpdump -U -Z root -i net0 -Q in -s 40 -w marks.pcap")] if "red" in condition else []
         programs += tcp(place, "other", 5201) if about.beside else []
         programs += SENDERS[sender](place)
         programs.append(("far", f"sleep {end - 0.3 * len(programs) + 0.5}"))
         command = [str(tfrc), "emu", str(HERE / "scenario.toml"), "--seed", str(number), "--json", "--series",
                    "series.csv"]  # fmt: skip
-        for link in ("bottleneck", "rest"):
-            command += ["--pcap", link, f"{link}.pcap"]
+        command += ["--pcap", "bottleneck", "bottleneck.pcap"]
         # A browser's threads work for longer without sleeping than a program that runs first may.
         command += [] if sender == "chromium" else ["--first"]
         for change in changes:
@@ -348,12 +353,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
     parser.add_argument("--quick", action="store_true", help="one short run of each cell, into no file")
     parser.add_argument("--keep", type=Path, help="keeps the programs' words here")
+    parser.add_argument("--tools", type=Path, help="keeps what is built here, and takes it from here")
     given = parser.parse_args()
     begun = time.monotonic()
     if not (WEBRTC / "node_modules").exists():
         subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=WEBRTC, check=True)
     with tempfile.TemporaryDirectory(prefix="relatives-tools-") as tools_:
-        tools = Path(tools_)
+        tools = (given.tools or Path(tools_)).resolve()
         build(tools)
         rows = [] if given.quick else read(given.runs)
         lock = threading.Lock()

@@ -78,8 +78,9 @@ def record(
 
 
 def _by_recorder(experiment: Experiment, recorder: str, program: Path, quick: bool, jobs: int) -> str:
-    words = [sys.executable, experiment.folder / recorder, "--tfrc", program, "--jobs", str(jobs)]
-    done = subprocess.run([*words, *(["--quick"] if quick else [])], stdout=subprocess.PIPE, text=True, check=False)
+    words = [sys.executable, str(experiment.folder / recorder), "--tfrc", str(program), "--jobs", str(jobs)]
+    words += ["--quick"] if quick else []
+    done = subprocess.run(words, stdout=subprocess.PIPE, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise BadExperiment(f"{experiment.id}: {recorder} ended with {done.returncode}")
     return done.stdout
