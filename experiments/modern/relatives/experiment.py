@@ -1,9 +1,14 @@
-import math
-
 from tfrc.lab import Emulation, Experiment, Paper
 
 figure = Experiment(
-    Paper("promises of RFC 4654, 5348, 5740 and 8836, of SRT and of GCC; no values published", own=True),
+    Paper(
+        "promises of RFC 4654, 5348, 5740 and 8836, of SRT and of GCC; no values published",
+        own=True,
+        holds="Beside a CUBIC the rate controls of `tfrc send`, uftp and NORM have 0.38 to 0.57 of the line in each "
+        "run, where CUBICs beside it have 0.20 to 0.86, by phase.",
+        fails="They vary more than a CUBIC there over seconds, NORM heeds no mark, uftp leaves a seventh of the line, "
+        "SRT floods a line that has become too small, and quinn's BBR loses half of what it sends.",
+    ),
     "",
     "TFRC's living relatives in one network: uftp, NORM, SRT, Chromium, CUBIC and ours",
     keys={"sender": [], "condition": []},
@@ -68,10 +73,10 @@ for sender in ("uftp", "norm"):
             of(sender, "mbps", f"loss-{loss}", "tfrc-rfc5348", f"loss-{loss}"), between=(1 / 1.5, 1.5)
         )
 figure.claim("GCC's draft: below 2 % losses are no reason: at 1 % Chromium has nine tenths of its rate alone")(
-    of("chromium", "mbps", "loss-1%"), between=(0.9, math.inf)
+    of("chromium", "mbps", "loss-1%"), between=(0.9, 2)
 )
 figure.claim("and from 2 to 10 % it holds its rate: at 5 % eight tenths")(
-    of("chromium", "mbps", "loss-5%"), between=(0.8, math.inf)
+    of("chromium", "mbps", "loss-5%"), between=(0.8, 2)
 )
 
 # RED marks from 5 packets on and with one in ten at 20, which take 24 ms.
@@ -81,7 +86,7 @@ for sender in ("tfrc-rfc5348", "tfrc-balanced", "uftp", "norm", "cubic"):
     )
 for sender in ("tfrc-rfc5348", "tfrc-balanced", "uftp", "norm"):
     figure.claim(f"Alone, {sender} uses nine tenths of the line")(
-        lambda t, sender=sender: t[f"{sender}/alone", "mbps"] / 10, between=(0.9, 1)
+        lambda t, sender=sender: t[f"{sender}/alone", "mbps"] / 10, between=(0.9, 1.01)
     )
     figure.claim(f"After the line is halved, {sender} is within it: less than a tenth lost")(
         lambda t, sender=sender: t[f"{sender}/halved", "lost"], between=(0, 0.1)
