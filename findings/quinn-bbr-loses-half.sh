@@ -1,7 +1,9 @@
 #!/bin/sh
-# Guess: quinn's BBR, after version 1, keeps two bandwidth-delay products in flight at most, as Linux's
+# Guess: quinn's BBR, of version 1, keeps two bandwidth-delay products in flight at most, as Linux's
 # does, which loses no packet alone in a queue of one product.
-# Run: LATER
+# Run: quinn 0.11.12 (quinn-proto 0.11.19), one stream through 10 Mbit/s, 40 ms and 33 packets of queue, with
+# nothing beside it. From 5 to 15 s its CUBIC has 0.1 % of its packets dropped, its BBR 53 %: it sends 21
+# Mbit/s into 10. Next to a CUBIC of the kernel it is the same, and that has 2 % of the line.
 # Here: `experiments/modern/relatives` has it beside the kernel's CUBIC, and `docs/habits.md` names it; the
 # adapters `tfrc-quinn` and `tfrc-noq` take the place of the library's controller, and do not build on it.
 set -eu
