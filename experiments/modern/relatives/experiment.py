@@ -43,7 +43,7 @@ for sender, text in (
     ("tfrc-rfc5348", "RFC 5348 §1: within a factor of two of a TCP"),
     ("uftp", "RFC 4654, uftp -C tfmcc: reasonably fair next to TCP, a factor of two"),
     ("norm", "RFC 5740 §5.5.2, NORM: the same, as it builds on TFMCC"),
-    ("chromium", "RFC 8836 §2, a browser: neither starves a TCP nor is starved, a factor of two"),
+    ("chromium", "RFC 8836 §2, requirement 3: media adapts to a TCP (RFC 8867 §5.6); a factor of two"),
 ):
     figure.claim(f"{text}: {sender} beside CUBIC has a third to two thirds", share(sender), between=FAIR)
 figure.claim("The help of tfrc send: balanced takes half of a line next to a CUBIC", share("tfrc-balanced"), between=HALF)
