@@ -179,6 +179,8 @@ def build(tools: Path) -> None:
     """The programs that are source here, into a folder that may have them."""
     tools.mkdir(parents=True, exist_ok=True)
     calls.picture(tools)
+    if not (WEBRTC / "node_modules").exists():
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=WEBRTC, check=True)
     if not (tools / "norm").exists():
         subprocess.run(["g++", "-w", "-O1", "-o", tools / "norm", HERE / "norm.cc", "-lnorm", "-lpthread"], check=True)
     if (tools / "quic_streams").exists():
@@ -356,11 +358,8 @@ def main() -> None:
     parser.add_argument("--tools", type=Path, help="keeps what is built here, and takes it from here")
     given = parser.parse_args()
     begun = time.monotonic()
-    if not (WEBRTC / "node_modules").exists():
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=WEBRTC, check=True)
     with tempfile.TemporaryDirectory(prefix="relatives-tools-") as tools_:
         tools = (given.tools or Path(tools_)).resolve()
-        build(tools)
         rows = [] if given.quick else read(given.runs)
         lock = threading.Lock()
 
@@ -396,6 +395,8 @@ def main() -> None:
             print(" ".join(f"{k}={text(v) if isinstance(v, float) else v}" for k, v in row.items()
                            if k != "kernel" and not k.startswith("fidelity")), file=sys.stderr, flush=True)  # fmt: skip
 
+        if wanted():
+            build(tools)
         for _ in range(1 if given.quick else TRIES):
             with ThreadPoolExecutor(max(given.jobs, 1)) as pool:
                 list(pool.map(lambda task: one(*task), wanted()))
