@@ -153,6 +153,7 @@ def test_the_sentence_says_no_more_than_the_verdict(
 
 
 def test_numbers_have_four_digits() -> None:
+    assert text.number(float("inf")) == "inf", "a claim may have no upper bound"
     written = [text.number(x) for x in (None, 0.0, 1.0, 0.8, 1961.21, 0.000123456, 1.5e-7, 2.5e12, 123456.7)]
     assert written == ["-", "0", "1.000", "0.8000", "1961", "0.0001235", "1.500e-7", "2.500e12", "123457"]
 

@@ -87,7 +87,7 @@ pub struct QuicConnection {
     pub rates: Rates,
     /// Queueing delay: latest round trips less the least.
     pub queueing: Option<Queueing>,
-    /// What is missing in the file, or not as the drafts have it.
+    /// Parts that the file lacks, or that are not as the drafts have them.
     pub notes: Vec<String>,
 }
 

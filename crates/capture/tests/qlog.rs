@@ -206,7 +206,7 @@ fn every_form() {
     }
 }
 
-/// What is cut or damaged is told with its place, and the rest is used.
+/// A cut or damaged part is told with its place, and the rest is used.
 #[test]
 fn cut_and_damaged() {
     let whole = sequence(Writer::Draft, "\u{1e}");

@@ -452,7 +452,7 @@ impl Connection {
         }
     }
 
-    /// What is missing, or not as the drafts have it.
+    /// Parts that are missing, or not as the drafts have them.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |applies: bool, text: &str| {

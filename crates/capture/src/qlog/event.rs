@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Ranges of an acknowledgement that are kept.
 const RANGES: usize = 256;
 
-/// What a file says of itself.
+/// The head of a file.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Head {
     pub(super) qlog_version: Option<String>,
@@ -22,7 +22,7 @@ impl Head {
     }
 }
 
-/// What a trace says of its events.
+/// Fields that all events of a trace share.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Trace {
     #[serde(default)]

@@ -61,7 +61,7 @@ struct SentBy {
     datagrams: u64,
 }
 
-/// What a receiver tells of losses.
+/// The options by which a receiver tells of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LossForm {
     /// Loss Intervals, from which p follows.

@@ -116,8 +116,8 @@ pub enum Cause {
     PeerAbsent,
     /// The peer's Reset ended it; its code and text say more.
     PeerReset,
-    /// The peer's Reset ended it, because it does not speak this CCID, the first that this end asked
-    /// for.
+    /// The peer's Reset ended it, because it does not speak this CCID, the first that this end
+    /// asked for.
     CcidRefused(u8),
     /// The peer broke a rule of the protocol; the code of our Reset says which.
     Protocol,

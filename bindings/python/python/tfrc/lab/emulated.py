@@ -11,6 +11,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,8 @@ def record(
     if experiment.emulation is None:
         raise BadExperiment(f"{experiment.id} has no emulated side")
     program = program or _program()
+    if experiment.emulation.recorder is not None:
+        return _by_recorder(experiment, experiment.emulation.recorder, program, quick, jobs)
     points = list(_points(experiment, experiment.emulation, quick))
     runs = _runs(experiment, experiment.emulation, quick)
     about: dict[str, Any] = {"days": [], "kernel": {}}
@@ -72,6 +75,15 @@ def record(
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(lines)
     return _head(experiment, about) + table.getvalue()
+
+
+def _by_recorder(experiment: Experiment, recorder: str, program: Path, quick: bool, jobs: int) -> str:
+    words = [sys.executable, str(experiment.folder / recorder), "--tfrc", str(program), "--jobs", str(jobs)]
+    words += ["--quick"] if quick else []
+    done = subprocess.run(words, stdout=subprocess.PIPE, encoding="utf-8", check=False)
+    if done.returncode != 0:
+        raise BadExperiment(f"{experiment.id}: {recorder} ended with {done.returncode}")
+    return done.stdout
 
 
 def _program() -> Path:

@@ -163,7 +163,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class Emulation:
-    """The emulated side."""
+    """The emulated side. Where the senders are programs of others, `recorder` is the experiment's own
+    program: Python runs it with `--tfrc PROGRAM --jobs N`, and `--quick` of the quick form, and it
+    prints the text of `emulated.csv`."""
 
     set: Sequence[str] = ()
     profile: Profile = "rfc"
@@ -172,6 +174,7 @@ class Emulation:
     only: Optional[Sequence[str]] = None
     alone: Sequence[str] = ()
     quick: Optional[Quick] = None
+    recorder: Optional[str] = None
 
 
 @dataclass

@@ -19,6 +19,8 @@ def number(x: Optional[float]) -> str:
     """A number in four significant digits; `-` for none."""
     if x is None:
         return "-"
+    if math.isinf(x):
+        return str(x)
     magnitude = math.floor(math.log10(abs(x))) if x else 0
     if not -4 <= magnitude <= 9:
         return re.sub(r"e([+-])0?", lambda found: "e" + found[1].strip("+"), f"{x:.3e}")
