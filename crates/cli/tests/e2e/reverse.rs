@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use tfrc_report::record::{Outcome, Summary};
+use tfrc_session::{Common, Endpoint, Listen, Options};
 
 use crate::e2e::network::{Place, end_link, link, noise, recv, scenario, send};
 use crate::e2e::program::{Program, run, tfrc};
@@ -51,6 +52,36 @@ fn a_file_is_fetched_by_either_rate_control() {
             assert_eq!((end.variant.as_deref(), end.lost_packets), (Some(variant), Some(0)));
         }
         assert!(std::fs::read(&arrived).expect("written") == content);
+    }
+}
+
+/// Linux ends so as a server: CloseReq, which the client answers by itself (RFC 4340 §8.3).
+#[test]
+fn a_sender_that_asks_for_the_close_leaves_a_file() {
+    let place = Place::new();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
+    for lossy in [&["--lossy"][..], &[]] {
+        let arrived = place.file(if lossy.is_empty() { "whole" } else { "lossy" });
+        let finished = runtime.block_on(async {
+            let common = Common { accept: Listen::One, ..Common::default() };
+            let options = Options { common, ..Options::default() };
+            let listening = Endpoint::bind(([127, 0, 0, 1], 0).into(), &options).expect("a port");
+            let address = listening.local_addr().to_string();
+            let receiver = fetch(&address, &[&["-o", &arrived, "--json"], lossy].concat());
+            let connection = listening.accept().await.expect("a receiver");
+            for byte in 0..20 {
+                connection.send(vec![byte; 50]).await.expect("open");
+            }
+            connection.flushed().await;
+            connection.request_close("").await;
+            tokio::task::spawn_blocking(|| receiver.end()).await.expect("no panic")
+        });
+        assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
+        let Summary { outcome, received_bytes, .. } = finished.json();
+        assert_eq!((outcome, received_bytes), (Some(Outcome::Complete), Some(1000)));
+        let content: Vec<u8> = (0..20).flat_map(|byte| [byte; 50]).collect();
+        assert!(std::fs::read(&arrived).expect("written") == content);
+        assert!(finished.stderr.contains("holds 1,000 bytes"), "{}", finished.stderr);
     }
 }
 

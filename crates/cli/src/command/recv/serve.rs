@@ -246,6 +246,13 @@ pub(super) async fn serve<S: Future<Output = Result<Sink, String>>>(
         (None, _) => Brought::Data,
     };
     let mut ending = run.judge(&stop, closed.as_ref(), &summary, tally.trouble);
+    // A server that asks its client to close (CloseReq, RFC 4340 §8.3) waits for no word of ours.
+    if place.is_none() && ending.outcome == Outcome::Complete {
+        match sink.keep().await {
+            Ok(kept) => place = kept,
+            Err(error) => ending = Ending::failed(run.unwritable(&error)),
+        }
+    }
     let absence = run.absence();
     let config = run.config.clone();
     let file = run.file.clone();
