@@ -57,7 +57,7 @@ impl CounterRtt {
         }
         let most = (gap + grain) / steps_taken;
         let least = ((gap - grain) / (steps_taken + 1.0)).max(equal - grain).clamp(0.0, most);
-        let middle = ((least + most) / 2.0).max(grain / 4.0);
+        let middle = f64::midpoint(least, most).max(grain / 4.0);
         self.quarter = Some(self.quarter.map_or(middle, |old| {
             old + TO_BOUND * (old.clamp(least, most) - old) + TO_MIDDLE * (middle - old)
         }));
@@ -70,6 +70,8 @@ impl CounterRtt {
 
 #[cfg(test)]
 mod tests {
+    use tfrc_units::u64_from_f64;
+
     use super::*;
 
     /// The estimate, in parts of the round-trip time of a sender that sends a packet in each of
@@ -79,8 +81,8 @@ mod tests {
         let mut rtt = CounterRtt::new();
         let (mut time, mut counter, mut stepped) = (1.0, 0, 1.0);
         for spacing in spacings.iter().cycle().take(600) {
-            let now = Instant::from_nanos((time * 1e9) as u64);
-            let quarters = ((time - stepped) / QUARTER + 1e-6) as u64;
+            let now = Instant::ZERO + Duration::from_secs_f64(time);
+            let quarters = u64_from_f64((time - stepped) / QUARTER + 1e-6);
             if quarters > 0 || counter == 0 {
                 (counter, stepped) = (counter + quarters.max(1), time);
                 rtt.on_packet(now, counter, Duration::ZERO);
