@@ -6,7 +6,7 @@ use std::path::Path;
 use std::ptr;
 
 use tfrc_border::{change, give, look, take_back, text};
-use tfrc_session::{Carrier, Common, DataFrom, Fingerprint, Key, LatePolicy, Listen, Quic};
+use tfrc_session::{Carrier, Common, DEADLINE_QUEUE, DataFrom, Fingerprint, Key, LatePolicy, Listen, Quic};
 use tfrc_units::Duration;
 
 use crate::status::{Answer, Failure, NEVER, Status, answer, c_text, words};
@@ -244,6 +244,9 @@ pub unsafe extern "C" fn tfrc_session_options_set_deadline(
     unsafe {
         set(options, deadline, |options, deadline| {
             options.late = deadline.map_or(LatePolicy::Wait, LatePolicy::DropAfter);
+            if deadline.is_some() {
+                options.common.send_queue = DEADLINE_QUEUE;
+            }
         })
     }
 }

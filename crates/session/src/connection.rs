@@ -8,6 +8,11 @@ use tfrc_units::{Instant, Rate};
 use crate::either::either;
 use crate::{Closed, LatePolicy, Received, SendError, Status};
 
+/// Datagrams that wait to be sent where a deadline bounds their age, at most, for
+/// [`Common::send_queue`](crate::Common::send_queue): 1.5 MB, more than a key picture. A short queue
+/// would drop the oldest of a burst long before they are late.
+pub const DEADLINE_QUEUE: usize = 1024;
+
 /// One end of a session. [`tfrc_net::Connection`] says more about the methods. Dropping it ends the
 /// connection.
 #[derive(Debug)]

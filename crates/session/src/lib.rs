@@ -37,7 +37,7 @@ mod udp_out;
 mod writer;
 
 pub use attempts::{AttemptError, ConnectError, connect_any, connect_waiting};
-pub use connection::Connection;
+pub use connection::{Connection, DEADLINE_QUEUE};
 pub use ending::why;
 pub use endpoint::Endpoint;
 pub use file::{

@@ -57,6 +57,17 @@ fn with_a_deadline_a_pipe_too_fast_for_the_path_loses_its_oldest_data_and_never_
     assert_eq!((receiver.sent_packets, receiver.lost_packets), (Some(sent), sender.lost_packets));
 }
 
+/// A burst of 150 datagrams, as a key picture is, needs 0.8 s of 5.
+#[test]
+fn a_burst_that_goes_before_its_deadline_loses_nothing() {
+    let (receiver, address) = recv(&["-1", "--json"]);
+    let mut sender = send(&address, &["-f", "-", "--json", "-b", "2M", "--deadline", "5s"], Stdio::piped());
+    sender.stdin().write_all(&noise(200_000)).expect("read to the end");
+    let (sender, receiver): (Summary, Summary) = (sender.succeed().json(), receiver.succeed().json());
+    assert_eq!((sender.late_dropped_packets, sender.sent_bytes), (Some(0), Some(200_000)));
+    assert_eq!((receiver.lost_packets, receiver.received_bytes), (Some(0), Some(200_000)));
+}
+
 /// Without a deadline everything goes out, in its own time.
 #[test]
 fn without_a_deadline_a_pipe_waits_and_nothing_is_dropped() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tfrc_net::options::{Carrier, Promise};
 use tfrc_net::pcap::CaptureForm;
-use tfrc_session::{Boundaries, Common, DataFrom, Dccp, Listen, Options, Recordings};
+use tfrc_session::{Boundaries, Common, DEADLINE_QUEUE, DataFrom, Dccp, Listen, Options, Recordings};
 use tfrc_units::{Duration, Rate};
 
 use crate::Failure;
@@ -101,6 +101,7 @@ pub(super) fn cap(
 
 /// The options of the endpoint.
 pub(super) fn options(args: &SendArgs, part: Part, cap_bps: Option<f64>, privacy: &Privacy) -> Options {
+    let usual = Common::default();
     let common = Common {
         greeting: part.word().to_owned(),
         // Datagrams of another program go as they are.
@@ -115,7 +116,8 @@ pub(super) fn options(args: &SendArgs, part: Part, cap_bps: Option<f64>, privacy
         cap_bps,
         max_queue_delay: args.session.max_queue_delay,
         no_feedback_floor: args.session.no_feedback_floor,
-        ..Common::default()
+        send_queue: if args.deadline.is_some() { DEADLINE_QUEUE } else { usual.send_queue },
+        ..usual
     };
     Options { common, carrier: privacy.carrier(dccp(args)) }
 }
