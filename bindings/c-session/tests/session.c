@@ -177,7 +177,8 @@ static void a_full_queue(int drops) {
   OK(tfrc_session_connect(here, tfrc_session_listener_address(listener), PATIENCE, &sender));
   uint8_t datagram[1000] = {0};
   tfrc_session_status status = TFRC_SESSION_STATUS_OK;
-  for (int n = 0; n < 200 && status == TFRC_SESSION_STATUS_OK; n++) {
+  /* More than wait where they are dropped when late, which is 1024. */
+  for (int n = 0; n < 1200 && status == TFRC_SESSION_STATUS_OK; n++) {
     status = tfrc_session_send(sender, datagram, sizeof datagram, 0);
   }
   EXPECT(status == (drops ? TFRC_SESSION_STATUS_OK : TFRC_SESSION_STATUS_FULL));
