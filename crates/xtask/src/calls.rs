@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{Outcome, build_command, root};
+use crate::python::built;
+use crate::{Outcome, build_command};
 
 /// Rate at which each packet has its own wake-up, and the length of the run.
 const RATE: &str = "15Mbit/s";
@@ -121,7 +122,7 @@ fn traced(counts: &Path) -> Command {
         .args(["-f", "-c", "-o"])
         .arg(counts)
         .args(["timeout", "60"])
-        .arg(root().join("target/debug/tfrc"));
+        .arg(built().join("debug/tfrc"));
     command
 }
 
