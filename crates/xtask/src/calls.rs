@@ -118,11 +118,7 @@ pub(crate) fn listening(receiver: &mut Child) -> Result<String, String> {
 /// The command under strace, which writes its counts to a file.
 fn traced(counts: &Path) -> Command {
     let mut command = Command::new("strace");
-    command
-        .args(["-f", "-c", "-o"])
-        .arg(counts)
-        .args(["timeout", "60"])
-        .arg(built().join("debug/tfrc"));
+    command.args(["-f", "-c", "-o"]).arg(counts).args(["timeout", "60"]).arg(built().join("debug/tfrc"));
     command
 }
 
