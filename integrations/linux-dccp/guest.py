@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = re.compile(r"^linux-image-6\.1\.0-(\d+)-cloud-amd64$", re.MULTILINE)
 PROGRAMS = {"apt-get": "apt", "busybox": "busybox-static", "cpio": "cpio", "dpkg-deb": "dpkg", "gcc": "gcc libc6-dev",
             "ip": "iproute2", "qemu-system-x86_64": "qemu-system-x86", "tcpdump": "tcpdump", "unshare": "util-linux"}
-"""What a run needs, and the packages of Debian that have it."""
+"""Programs that a run needs, each with the Debian packages that have it."""
 MODULES = ("virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci failover net_failover virtio_net "
            "dccp dccp_ipv4 inet_diag dccp_diag").split()
 """In this order: each after those it needs. What the kernel has built in is left out."""
@@ -119,7 +119,7 @@ class Guest:
         return next((line for line in reversed(self.lines) if re.search(pattern, line)), None)
 
     def wait_for(self, pattern, seconds):
-        """Waits until a line has the pattern; False after so many seconds or at the guest's end."""
+        """Waits until a line has the pattern; False after `seconds`, or when the guest has ended."""
         until = time.monotonic() + seconds
         while self.find(pattern) is None:
             if time.monotonic() > until or not self.reader.is_alive():

@@ -103,7 +103,7 @@ CASES = {
 
 @dataclass
 class Seen:
-    """What both ends, the path and the capture say of a run."""
+    """The record of a run by both ends, the path and the capture."""
 
     lines: list[str]
     records: list[dict]

@@ -419,8 +419,8 @@ tfrc_session_status tfrc_session_options_set_max_queue_delay(struct tfrc_session
                                                              uint64_t delay_ms);
 
 /**
- * Datagrams that have waited longer than this when their turn comes are dropped, and a full queue
- * drops its oldest: for live media. `TFRC_SESSION_NEVER`, the default: they wait.
+ * Datagrams that have waited longer than this when their turn comes are dropped, and a full queue,
+ * of 1024 then, drops its oldest: for live media. `TFRC_SESSION_NEVER`, the default: they wait.
  */
 tfrc_session_status tfrc_session_options_set_deadline(struct tfrc_session_options *options,
                                                       uint64_t deadline_ms);

@@ -232,8 +232,8 @@ pub unsafe extern "C" fn tfrc_session_options_set_max_queue_delay(
     unsafe { set(options, delay, |options, delay| options.common.max_queue_delay = delay) }
 }
 
-/// Datagrams that have waited longer than this when their turn comes are dropped, and a full queue
-/// drops its oldest: for live media. `TFRC_SESSION_NEVER`, the default: they wait.
+/// Datagrams that have waited longer than this when their turn comes are dropped, and a full queue,
+/// of 1024 then, drops its oldest: for live media. `TFRC_SESSION_NEVER`, the default: they wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_session_options_set_deadline(
     options: *mut Options,

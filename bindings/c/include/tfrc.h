@@ -1066,7 +1066,8 @@ tfrc_status tfrc_endpoint_config_set_small_packets(struct tfrc_endpoint_config *
 
 /**
  * Datagrams that have waited longer than `deadline` ns when their turn comes are dropped, and a
- * full queue drops its oldest: for live media. By default they wait.
+ * full queue drops its oldest: for live media. By default they wait. A key picture may have more
+ * datagrams than the 64 of the usual queue: see `tfrc_endpoint_config_set_queues`.
  */
 tfrc_status tfrc_endpoint_config_set_deadline(struct tfrc_endpoint_config *config,
                                               uint64_t deadline);

@@ -88,7 +88,8 @@ pub unsafe extern "C" fn tfrc_endpoint_config_set_small_packets(config: *mut End
 }
 
 /// Datagrams that have waited longer than `deadline` ns when their turn comes are dropped, and a
-/// full queue drops its oldest: for live media. By default they wait.
+/// full queue drops its oldest: for live media. By default they wait. A key picture may have more
+/// datagrams than the 64 of the usual queue: see `tfrc_endpoint_config_set_queues`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tfrc_endpoint_config_set_deadline(
     config: *mut EndpointConfig,

@@ -113,7 +113,7 @@ fn connections_one_after_another() {
     assert_eq!(wrong.iter().map(|broken| broken.times).sum::<u64>(), 1, "{wrong:?}");
 }
 
-/// The file's head, and all after so many packets.
+/// A file without its first `packets` packets, behind its own head.
 fn after(name: &str, packets: usize) -> Vec<u8> {
     let whole = std::fs::read(path(name)).expect("a capture of testdata");
     let mut at = 24;

@@ -206,7 +206,7 @@ fn every_form() {
     }
 }
 
-/// A cut or damaged part is told with its place, and the rest is used.
+/// A record that is cut off or damaged is reported with its place, and the others are used.
 #[test]
 fn cut_and_damaged() {
     let whole = sequence(Writer::Draft, "\u{1e}");

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 /// Writes the table `name` of the files in a folder of the repository that have these endings to
 /// `library.rs` in the folder of the build.
 pub(crate) fn write(name: &str, folder: &str, endings: &[&str]) -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?.join(folder);
+    // Not `env!`: the program may have been built of another copy of the repository.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .ok_or_else(|| io::Error::other("cargo sets CARGO_MANIFEST_DIR"))?;
+    let folder = Path::new(&here).join("../..").canonicalize()?.join(folder);
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut files = Vec::new();
     collect(&folder, endings, &mut files)?;

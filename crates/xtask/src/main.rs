@@ -249,9 +249,15 @@ fn chores() -> Vec<String> {
 
 /// The root of the workspace.
 fn root() -> &'static std::path::Path {
-    // This crate is `crates/xtask`, two below the root.
-    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here)
+    static ROOT: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
+    ROOT.get_or_init(|| {
+        // Cargo names the copy that it runs for; the program may have been built of another.
+        let here = std::env::var_os("CARGO_MANIFEST_DIR")
+            .filter(|_| std::env::var_os("CARGO_PKG_NAME").is_some_and(|name| name == "xtask"));
+        let here = here.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        // This crate is `crates/xtask`, two below the root.
+        std::path::PathBuf::from(here).ancestors().nth(2).map(Into::into).unwrap_or_default()
+    })
 }
 
 /// The cargo that runs us.

@@ -54,7 +54,7 @@ FIDELITY = ("rate_error", "programs_waited", "kernel_waited", "delay_error_p50_s
 
 @dataclass(frozen=True)
 class Condition:
-    """What a sender meets: changes of the scenario, if a CUBIC is beside it, the runs, when it is measured."""
+    """A column of the table: changes of the scenario, if a CUBIC is beside it, the runs, when it is measured."""
 
     changes: tuple[str, ...] = ()
     beside: bool = False

@@ -16,8 +16,8 @@ const INITIAL: usize = 0;
 const DATA: usize = 2;
 /// Shorter packets without known frames only acknowledge, and are not in flight.
 const LEAST_PACKET: u32 = 64;
-/// Acknowledgements that are inferred wait for so many packets' worth of others: a packet may be
-/// declared lost when three later ones have arrived (RFC 9002 §6.1.1).
+/// Packets that must have been acknowledged after one before its own acknowledgement is inferred: a
+/// packet may be declared lost when three later ones have arrived (RFC 9002 §6.1.1).
 const REORDERING: u64 = 3;
 /// Loss events that are listed, lost packets that may have begun one, and reasons of losses.
 const LISTED: usize = 32;

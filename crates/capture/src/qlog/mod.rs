@@ -23,7 +23,7 @@ const CONNECTIONS: usize = 32;
 const LOOK: usize = 2048;
 /// Longest time of a file, milliseconds: 31 years.
 const LONGEST: f64 = 1e12;
-/// Records that cannot be read are told of, up to so many.
+/// The greatest number of unreadable records that the fault names; the rest are counted.
 const BAD: u64 = 3;
 
 /// True if a file with these first bytes may be a qlog.
