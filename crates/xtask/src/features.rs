@@ -1,11 +1,11 @@
-//! Combinations of features: each crate that has features is checked with none, with each alone and
-//! with all of them.
+//! Combinations of features: each crate that has features is checked with none and with all of them,
+//! and with each alone if other programs add it. The full form has each alone for all crates.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::{Outcome, cargo, members};
+use crate::{Outcome, cargo, members, packages};
 
 #[derive(Debug, Deserialize)]
 struct Package {
@@ -22,7 +22,18 @@ const LEFT_OUT: [(&str, &str, &str); 5] = [
     ("tfrc-fuzz", "libfuzzer", "its C++ is built for minutes; `cargo xtask full fuzz` has it"),
 ];
 
+/// The form of every check.
 pub(crate) fn check() -> Outcome {
+    combinations(&packages::PACKAGES)
+}
+
+/// Each feature alone too, for every crate.
+pub(crate) fn full() -> Outcome {
+    let all = members::<Package>()?;
+    combinations(&all.iter().map(|package| package.name.as_str()).collect::<Vec<_>>())
+}
+
+fn combinations(each_alone: &[&str]) -> Outcome {
     for package in members::<Package>()? {
         let names: Vec<&str> = package
             .features
@@ -34,7 +45,7 @@ pub(crate) fn check() -> Outcome {
         if names.is_empty() {
             continue;
         }
-        for list in sets(&names) {
+        for list in sets(&names, each_alone.contains(&package.name.as_str())) {
             println!(
                 "   {} with {}",
                 package.name,
@@ -55,10 +66,10 @@ pub(crate) fn check() -> Outcome {
     Ok(())
 }
 
-/// None, each alone, and all.
-fn sets<'a>(names: &[&'a str]) -> Vec<Vec<&'a str>> {
-    let all = (names.len() > 1).then(|| names.to_vec());
-    std::iter::once(Vec::new()).chain(names.iter().map(|name| vec![*name])).chain(all).collect()
+/// None and all, and each alone if wished.
+fn sets<'a>(names: &[&'a str], each_alone: bool) -> Vec<Vec<&'a str>> {
+    let alone = names.iter().filter(|_| each_alone && names.len() > 1).map(|name| vec![*name]);
+    std::iter::once(Vec::new()).chain(alone).chain([names.to_vec()]).collect()
 }
 
 #[cfg(test)]
@@ -67,7 +78,8 @@ mod tests {
 
     #[test]
     fn sets_of_features() {
-        assert_eq!(sets(&["a"]), [vec![], vec!["a"]]);
-        assert_eq!(sets(&["a", "b"]), [vec![], vec!["a"], vec!["b"], vec!["a", "b"]]);
+        assert_eq!(sets(&["a"], true), [vec![], vec!["a"]]);
+        assert_eq!(sets(&["a", "b"], true), [vec![], vec!["a"], vec!["b"], vec!["a", "b"]]);
+        assert_eq!(sets(&["a", "b"], false), [vec![], vec!["a", "b"]]);
     }
 }

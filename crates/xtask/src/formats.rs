@@ -7,7 +7,9 @@ use crate::{Outcome, cargo, files, root};
 pub(crate) fn check() -> Outcome {
     let manifests = workspaces()?;
     for manifest in &manifests {
-        run(cargo().args(["fmt", "--all", "--check", "--manifest-path", manifest]).current_dir(root()))
+        // Without `--all` the others leave out what they take from this workspace.
+        let all = (manifest == "Cargo.toml").then_some("--all");
+        run(cargo().args(["fmt", "--check", "--manifest-path", manifest]).args(all).current_dir(root()))
             .map_err(|why| format!("{manifest}: {why}"))?;
     }
     println!("   {} workspaces", manifests.len());

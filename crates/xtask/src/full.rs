@@ -10,14 +10,14 @@ use clap::builder::PossibleValuesParser;
 
 use crate::python::{built, run as command};
 use crate::{
-    Outcome, adversary, cargo, dependencies, files, hostile, integrations, measure, mutants, packages,
-    playground, site, targets,
+    Outcome, adversary, cargo, dependencies, features, files, hostile, integrations, measure, mutants,
+    packages, playground, site, targets,
 };
 
 /// A long check: its name, about how many minutes it takes on two cores, and the check.
 type Part = (&'static str, u32, fn() -> Outcome);
 
-const PARTS: [Part; 20] = [
+const PARTS: [Part; 21] = [
     ("adversary", 1, || adversary::run(10_000_000, 1)),
     ("advisories", 1, dependencies::renewed),
     ("attacks", 5, || hostile::table("attacks")),
@@ -26,6 +26,7 @@ const PARTS: [Part; 20] = [
     ("device", 2, targets::device),
     ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::table("faults")),
+    ("features", 3, features::full),
     ("fuzz", 3, fuzz),
     ("gstreamer", 4, integrations::gstreamer),
     ("icmp", 2, || hostile::table("icmp")),

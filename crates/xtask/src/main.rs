@@ -105,7 +105,7 @@ enum Chore {
         #[command(subcommand)]
         only: Option<DependencyChore>,
     },
-    /// Every combination of features, where there are features
+    /// Each crate with none of its features and with all; libraries with each alone too
     Features,
     /// Rules on the files under version control
     Files,

@@ -9,7 +9,8 @@ use crate::tools::CARGO_SEMVER_CHECKS;
 use crate::{Outcome, cargo, root};
 
 /// The packages, dependencies first.
-const PACKAGES: [&str; 6] = ["tfrc-units", "tfrc", "tfrc-feedback", "tfrc-dccp", "tfrc-sim", "tfrc-net"];
+pub(crate) const PACKAGES: [&str; 6] =
+    ["tfrc-units", "tfrc", "tfrc-feedback", "tfrc-dccp", "tfrc-sim", "tfrc-net"];
 
 /// The commit that is version 0.1.0: one contract, one configuration, named modules.
 const BASELINE: &str = "b36d89c76b5c749bf50fbf96931feee7fd1d968f";

@@ -3,7 +3,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use tfrc_units::Instant;
+use tfrc_units::{Duration, Instant};
 
 use super::prefix::source_of;
 use super::{ConnectionId, Endpoint, Listen, PerSource};
@@ -16,7 +16,7 @@ pub(super) enum Place {
     Free,
     /// The place of this connection, which has left our Syncs unanswered.
     GivenUpBy(ConnectionId),
-    /// A connection is being asked if it is still there: the client may ask again.
+    /// A connection is being asked if it is still there, or has just ended: the client may ask again.
     Undecided,
     /// No place is free.
     Taken,
@@ -24,6 +24,10 @@ pub(super) enum Place {
 
 /// Maximum number of connections of one address examined for each Request.
 const LOOKED_AT: usize = 64;
+
+/// An application that has not released an ended connection by then keeps its place for longer, and
+/// clients are refused.
+const RELEASED: Duration = Duration::from_secs(3);
 
 impl Endpoint {
     /// Finds a place for a client at this address. If none is free, the connection from the same IP
@@ -37,6 +41,9 @@ impl Endpoint {
         if self.serving >= self.limit().saturating_mul(2) {
             return Place::Taken;
         }
+        if self.is_full() && self.one_is_closing(now) {
+            return Place::Undecided;
+        }
         let Some(rival) = self.most_silent(remote) else { return Place::Taken };
         let Some(live) = self.slots.get_mut(rival) else { return Place::Taken };
         match live.connection.standing(now) {
@@ -47,6 +54,17 @@ impl Endpoint {
             }
             Standing::Gone => Place::GivenUpBy(rival),
         }
+    }
+
+    /// Returns true if a connection has just ended whose place the application will release: a
+    /// client that comes on its heels is not told that we are busy, and repeats its Request.
+    fn one_is_closing(&self, now: Instant) -> bool {
+        self.slots.values().take(LOOKED_AT).any(|live| {
+            let connection = &live.connection;
+            live.serves
+                && connection.state() == State::Closed
+                && now.saturating_since(connection.last_heard()) < RELEASED
+        })
     }
 
     /// Of the connections that hold places and come from the same IP address, the one heard from

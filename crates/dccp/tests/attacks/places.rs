@@ -56,6 +56,9 @@ fn a_stalled_application_bounds_what_waits_for_it() {
             let busy = closed.is_some_and(|closed| closed.code == tfrc_dccp::wire::ResetCode::TooBusy);
             assert_eq!(busy, usize::from(n) >= limit, "{n}");
             held.push(heap::held());
+            // Who came earlier would hear nothing and ask again.
+            now += Duration::from_secs(4);
+            server.handle_timeout(now);
         }
         let (full, after) = (held[limit], held[19]);
         assert!(held[0] > 150_000, "the first one's datagrams wait: {}", held[0]);
