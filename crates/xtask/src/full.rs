@@ -27,7 +27,7 @@ const PARTS: [Part; 20] = [
     ("emulation", 12, || measure::emulation(false)),
     ("faults", 4, || hostile::table("faults")),
     ("fuzz", 3, fuzz),
-    ("gstreamer", 4, integrations::gstreamer),
+    ("gstreamer", 6, integrations::gstreamer),
     ("icmp", 2, || hostile::table("icmp")),
     ("integrations", 8, integrations::full),
     ("linux-dccp", 9, integrations::linux_dccp),

@@ -14,6 +14,7 @@ and of Debian python3-gi, gir1.2-gst-plugins-bad-1.0, gstreamer1.0-nice and gstr
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -35,13 +36,11 @@ TWCC = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-0
 CAPS = ("application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000,"
         f"packetization-mode=(string)1,extmap-1=(string){TWCC},rtcp-fb-transport-cc=(boolean)true,"
         "rtcp-fb-nack=(boolean)true,rtcp-fb-nack-pli=(boolean)true")
-PROFILE = "video/x-h264,profile=constrained-baseline"
-"""Of H.264; browsers take no other for certain."""
 SENDING = f"""
 videotestsrc is-live=true pattern=zone-plate kx2=12 ky2=12 kt=2
 ! video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate={FPS}/1 ! queue leaky=downstream
 ! x264enc name=encoder tune=zerolatency speed-preset=veryfast key-int-max={FPS} vbv-buf-capacity=120
-  bitrate={{kbps}} ! {PROFILE}
+  bitrate={{kbps}}
 ! rtph264pay mtu=1200 aggregate-mode=zero-latency config-interval=-1 ! {CAPS}
 ! webrtcbin name=peer bundle-policy=max-bundle
 """
@@ -249,6 +248,7 @@ def run(given):
             if record["type"] == "interval":
                 begun = time.time() - record["t_s"]
                 zero = min(zero or begun, begun)
+    shutil.rmtree(given.out / "profile-receive", ignore_errors=True)
     # 3 is a network outside of its limits of fidelity: a busy machine.
     if emulation.returncode not in (0, 3):
         sys.exit(f"status {emulation.returncode}; see {given.out}")
