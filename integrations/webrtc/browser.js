@@ -38,8 +38,9 @@ async function open() {
     '--disable-background-networking', '--disable-component-update', '--disable-sync',
     '--disable-features=WebRtcHideLocalIpsWithMdns',
     '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream',
-    `--use-file-for-fake-video-capture=${call.picture}`, `--user-data-dir=${file('profile-' + role)}`,
+    `--user-data-dir=${file('profile-' + role)}`,
   ];
+  if (call.picture) args.push(`--use-file-for-fake-video-capture=${call.picture}`);
   if (call.plain) args.push('--disable-webrtc-encryption');
   if (call.trials) args.push('--force-fieldtrials=' + call.trials);
   const browser = await puppeteer.launch({

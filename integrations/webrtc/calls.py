@@ -98,20 +98,43 @@ def picture(folder: Path) -> Path:
     return path
 
 
+def fetch() -> None:
+    """Gets the package that drives a browser, by version and hash, if it is not there."""
+    if not (HERE / "node_modules").exists():
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=HERE, check=True)
+
+
+def write(folder: Path, seconds: float, lead: float, **given) -> None:
+    """Writes into the folder what browser.js reads: seconds of the call, after those until it begins; its other keys
+    where one flow without a pause, of at most MOST, is not it. A browser that only receives needs no picture."""
+    call = {
+        "flows": [0], "pause": None, "seconds": seconds, "lead": lead, "most": MOST, "plain": False, "trials": "",
+        "chromium": shutil.which("chromium"), "page": str(HERE / "page.html"),
+    } | given  # fmt: skip
+    (folder / "call.json").write_text(json.dumps(call))
+
+
+def begin(folder: Path) -> str:
+    """The command that says to browsers when the emulation began."""
+    return f"cd {folder} && date +%s.%N > now && mv now start"
+
+
+def browser(folder: Path, role: str) -> str:
+    """The command of one end, "send" or "receive"."""
+    return f"exec node {HERE / 'browser.js'} {role} {folder} > {folder}/{role}.log 2>&1"
+
+
 def run(case: Case, control: str, folder: Path, options) -> dict:
     """One run; its files stay in the folder."""
-    call = {
-        "flows": case.flows, "pause": case.pause, "seconds": case.seconds, "lead": LEAD, "most": MOST,
-        "plain": False, "trials": CONTROLS[control], "chromium": options.chromium,
-        "page": str(HERE / "page.html"), "picture": str(picture(folder.parent)),
-    }  # fmt: skip
-    (folder / "call.json").write_text(json.dumps(call))
+    write(
+        folder, case.seconds, LEAD, flows=case.flows, pause=case.pause, trials=CONTROLS[control],
+        chromium=options.chromium, picture=str(picture(folder.parent)),
+    )  # fmt: skip
     (folder / "scenario.toml").write_text(scenario(case))
-    browser = f"node {HERE / 'browser.js'} {{role}} {folder} > {folder}/{{role}}.log 2>&1"
     programs = [
-        ("near", f"date +%s.%N > {folder}/now && mv {folder}/now {folder}/start"),
-        ("far", browser.format(role="receive")),
-        ("near", browser.format(role="send")),
+        ("near", begin(folder)),
+        ("far", browser(folder, "receive")),
+        ("near", browser(folder, "send")),
     ]
     if case.tcp:
         programs += [
@@ -161,8 +184,7 @@ def main() -> None:
     for name in ("tfrc", "chromium"):
         if not getattr(options, name):
             parser.error(f"{name} is not in PATH; say --{name} PATH")
-    if not (HERE / "node_modules").exists():
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=HERE, check=True)
+    fetch()
     with tempfile.TemporaryDirectory(prefix="tfrc-webrtc-") as scratch:
         root = (options.keep or Path(scratch)).resolve()
         root.mkdir(parents=True, exist_ok=True)

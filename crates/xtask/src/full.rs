@@ -28,7 +28,7 @@ const PARTS: [Part; 21] = [
     ("faults", 4, || hostile::table("faults")),
     ("features", 3, features::full),
     ("fuzz", 3, fuzz),
-    ("gstreamer", 4, integrations::gstreamer),
+    ("gstreamer", 6, integrations::gstreamer),
     ("icmp", 2, || hostile::table("icmp")),
     ("integrations", 8, integrations::full),
     ("linux-dccp", 9, integrations::linux_dccp),

@@ -19,7 +19,7 @@ const READMES: [&str; 3] =
 pub(crate) fn check() -> Outcome {
     run(workspace(MANIFEST, "test").args(["--package", "tfrc-rtc"]))?;
     run(workspace(BENCH, "check").arg("--quiet"))?;
-    for folder in ["integrations/linux-dccp", "integrations/webrtc"] {
+    for folder in ["integrations/gst/examples", "integrations/linux-dccp", "integrations/webrtc"] {
         run(Command::new("python3").args(["-m", "unittest", "discover", folder]))?;
     }
     Ok(())
@@ -38,13 +38,7 @@ pub(crate) fn linux_dccp() -> Outcome {
 
 /// One call of real browsers across `tfrc emu`, as those that `integrations/webrtc/runs.csv` has.
 pub(crate) fn browsers() -> Outcome {
-    for program in ["chromium", "npm", "ffmpeg"] {
-        if Command::new(program).arg("--version").output().is_err() {
-            return Err(format!(
-                "{program} is not there: install chromium, nodejs, npm and ffmpeg of Debian"
-            ));
-        }
-    }
+    browser_programs()?;
     run(cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]))?;
     let place = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     run(Command::new("python3")
@@ -53,6 +47,17 @@ pub(crate) fn browsers() -> Outcome {
         .arg(place.path().join("runs.csv"))
         .arg("--tfrc")
         .arg(built().join("release/tfrc")))
+}
+
+/// The programs that a call of a browser needs.
+fn browser_programs() -> Outcome {
+    let missing = |program: &&str| Command::new(program).arg("--version").output().is_err();
+    match ["chromium", "npm", "ffmpeg"].iter().find(|program| missing(program)) {
+        None => Ok(()),
+        Some(program) => {
+            Err(format!("{program} is not there: install chromium, nodejs, npm and ffmpeg of Debian"))
+        }
+    }
 }
 
 /// Lints and tests of all, and the lines of their READMEs.
@@ -117,10 +122,22 @@ pub(crate) fn gstreamer() -> Outcome {
     lint_and_test(GSTREAMER)?;
     run(&mut workspace(GSTREAMER, "build"))?;
     let folder = built().join("gst/debug");
-    run(Command::new("gst-inspect-1.0")
-        .arg("rtptfrcbwe")
-        .env("GST_REGISTRY", folder.join("registry"))
-        .env("GST_PLUGIN_PATH", folder))
+    let with_plugin = |command: &mut Command| {
+        run(command.env("GST_REGISTRY", folder.join("registry")).env("GST_PLUGIN_PATH", &folder))
+    };
+    with_plugin(Command::new("gst-inspect-1.0").arg("rtptfrcbwe"))?;
+    // A call to a browser across `tfrc emu`, which fails where the sender does not follow its path.
+    browser_programs()?;
+    run(cargo().args(["build", "--locked", "--release", "--package", "tfrc-cli"]))?;
+    let place = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
+    with_plugin(
+        Command::new("/usr/bin/python3")
+            .arg("integrations/gst/examples/halving.py")
+            .args(["run", "--receiver", "chromium", "--out"])
+            .arg(place.path())
+            .arg("--tfrc")
+            .arg(built().join("release/tfrc")),
+    )
 }
 
 fn lint_and_test(manifest: &str) -> Outcome {

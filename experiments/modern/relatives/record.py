@@ -38,8 +38,10 @@ from tfrc.lab.statistics import estimate  # noqa: E402
 
 RATE, FROM, TO = 10e6, 10, 34
 """Rate of the bottleneck, bit/s; the measured time, seconds of the run."""
-HALVED = 22
-"""When the rate is halved, seconds of the run."""
+CHANGED = 22
+"""When the path of `halved` and of `hand-over` changes, seconds of the run."""
+DELAY = 19.5
+"""Delay of the rest of the path each way, ms: that of scenario.toml."""
 LEAD = 6
 """Seconds later that all of this is for browsers, which start meanwhile."""
 LIVE, VIDEO = 8_000_000, 4_000_000
@@ -54,12 +56,16 @@ FIDELITY = ("rate_error", "programs_waited", "kernel_waited", "delay_error_p50_s
 
 @dataclass(frozen=True)
 class Condition:
-    """A column of the table: changes of the scenario, if a CUBIC is beside it, the runs, when it is measured."""
+    """A column of the table: changes of the scenario, if a CUBIC is beside it, the runs, when it is measured, and the
+    path from then on, if it changes: the rate of the bottleneck, bit/s, and what the rest of the path is longer each
+    way, ms."""
 
     changes: tuple[str, ...] = ()
     beside: bool = False
     runs: int = 3
     measured: tuple[float, float] = (FROM, TO)
+    rate: float = RATE
+    longer: float = 0
 
 
 CONDITIONS = {
@@ -68,7 +74,8 @@ CONDITIONS = {
     "loss-1%": Condition(("link.bottleneck.loss=1%",)),
     "red-ecn": Condition((f"link.bottleneck.queue={RED}",)),
     "loss-5%": Condition(("link.bottleneck.loss=5%",), runs=1),
-    "halved": Condition(runs=1, measured=(HALVED, TO)),
+    "halved": Condition(runs=1, measured=(CHANGED, TO), rate=RATE / 2),
+    "hand-over": Condition(runs=1, measured=(CHANGED, TO), rate=3e6, longer=40),
 }
 
 
@@ -127,18 +134,9 @@ def srt(place: Place) -> list[tuple[str, str]]:
 
 
 def browser(place: Place) -> list[tuple[str, str]]:
-    call = {
-        "flows": [0], "pause": None, "seconds": place.seconds - LEAD, "lead": LEAD, "most": VIDEO, "plain": False,
-        "trials": "", "chromium": shutil.which("chromium"), "page": f"{WEBRTC}/page.html",
-        "picture": str(calls.picture(place.tools)),
-    }  # fmt: skip
-    (place.folder / "call.json").write_text(json.dumps(call))
-    program = f"node {WEBRTC}/browser.js {{}} {place.folder}"
-    return [
-        ("near", "date +%s.%N > now && mv now start"),
-        ("far", program.format("receive")),
-        ("near", program.format("send")),
-    ]
+    calls.write(place.folder, place.seconds - LEAD, LEAD, most=VIDEO, picture=str(calls.picture(place.tools)))
+    ends = [("far", "receive"), ("near", "send")]
+    return [("near", calls.begin(place.folder)), *((node, calls.browser(place.folder, role)) for node, role in ends)]
 
 
 def quic(library: str, control: str):
@@ -175,15 +173,14 @@ def cells() -> list[tuple[str, str]]:
         return [(line["sender"], line["condition"]) for line in csv.DictReader(one for one in file if one[0] != "#")]
 
 
-def build(tools: Path) -> None:
-    """The programs that are source here, into a folder that may have them."""
+def build(tools: Path, senders: set[str]) -> None:
+    """The programs of these senders that are source here, into a folder that may have them."""
     tools.mkdir(parents=True, exist_ok=True)
     calls.picture(tools)
-    if not (WEBRTC / "node_modules").exists():
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=WEBRTC, check=True)
+    calls.fetch()
     if not (tools / "norm").exists():
         subprocess.run(["g++", "-w", "-O1", "-o", tools / "norm", HERE / "norm.cc", "-lnorm", "-lpthread"], check=True)
-    if (tools / "quic_streams").exists():
+    if (tools / "quic_streams").exists() or not any(sender.startswith(("quinn", "noq")) for sender in senders):
         return
     workspace = HERE.parents[2] / "integrations"
     command = ["cargo", "build", "--locked", "--quiet", "--manifest-path", workspace / "Cargo.toml", "--package",
@@ -248,9 +245,12 @@ def run(tfrc: Path, tools: Path, sender: str, condition: str, number: int, short
     begin, end = begin + lead, end + lead
     rates = [(0.0, RATE)]
     changes = [*about.changes, f"link.near.delay={PATHS[(number - 1) % len(PATHS)]}"]
-    if condition == "halved":
-        rates.append((float(begin), RATE / 2))
-        changes.append(f'link.bottleneck.changes=[{{ at = "{begin}s", rate = "{RATE / 2e6:g}Mbit/s" }}]')
+    if about.rate != RATE:
+        rates.append((float(begin), about.rate))
+        changes.append(f'link.bottleneck.changes=[{{ at = "{begin}s", rate = "{about.rate / 1e6:g}Mbit/s" }}]')
+    if about.longer:
+        later = f'changes = [{{ at = "{begin}s", delay = "{DELAY + about.longer:g}ms" }}]'
+        changes += [f"link.rest.{later.replace(' = ', '=', 1)}", f"link.rest.reverse={{ {later} }}"]
     with tempfile.TemporaryDirectory(prefix="relatives-") as scratch:
         folder = Path(scratch)
         place = Place(folder, tools, tfrc, condition, end + 1)
@@ -395,8 +395,8 @@ def main() -> None:
             print(" ".join(f"{k}={text(v) if isinstance(v, float) else v}" for k, v in row.items()
                            if k != "kernel" and not k.startswith("fidelity")), file=sys.stderr, flush=True)  # fmt: skip
 
-        if wanted():
-            build(tools)
+        if missing := wanted():
+            build(tools, {sender for sender, _, _ in missing})
         for _ in range(1 if given.quick else TRIES):
             with ThreadPoolExecutor(max(given.jobs, 1)) as pool:
                 list(pool.map(lambda task: one(*task), wanted()))

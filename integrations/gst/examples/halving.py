@@ -1,24 +1,33 @@
 #!/usr/bin/env python3
-"""Two webrtcbin over an emulated path that halves; x264 follows rtptfrcbwe.
+"""A webrtcbin over an emulated path that halves, to another or to a browser; x264 follows rtptfrcbwe.
 
     python3 integrations/gst/examples/halving.py run --tfrc target/debug/tfrc --out DIR
+    python3 integrations/gst/examples/halving.py run --tfrc target/debug/tfrc --out DIR --receiver chromium
 
-`run` has `tfrc emu` with this program at both of its ends, then reads what arrived: times without a
-picture, and a sheet of pictures; `--runs 3` prints means too. Needs the plugin installed, ffmpeg,
-and of Debian python3-gi, gir1.2-gst-plugins-bad-1.0, gstreamer1.0-nice and gstreamer1.0-plugins-base, -good, -bad and -ugly.
+`run` has `tfrc emu` with this program at its ends, or a headless Chromium at the far one. Then it reads what arrived:
+times without a picture and a sheet of pictures, or the browser's statistics, and fails where they say that nothing was
+shown or that the sender did not follow. `--runs 3` prints means too. Needs the plugin installed, ffmpeg,
+and of Debian python3-gi, gir1.2-gst-plugins-bad-1.0, gstreamer1.0-nice and gstreamer1.0-plugins-base, -good, -bad and
+-ugly; for the browser chromium, nodejs and npm as well.
 """
 
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
+CALLS = HERE.parents[2] / "webrtc"
 SCENARIO = HERE.parents[3] / "contrib/encoder/halving.toml"
-HALVED = 10.0
+HALVED, LATER = 10.0, 20.0
+"""When the path halves, seconds of the emulation; a browser takes longer to be there."""
+BEFORE, AFTER = 2e6, 1e6
+"""Rates of the path, bit/s."""
+OFFER, ANSWER = "offer-0.json", "answer-0.json"
 FPS, WIDTH, HEIGHT = 25, 640, 360
 LEAST, MOST = 150_000, 2_500_000
 # x264's part of the estimate: the rest is for headers and for the pacer to empty its queue.
@@ -39,7 +48,7 @@ RECORDING = "rtph264depay ! h264parse ! mpegtsmux ! filesink sync=false buffer-m
 
 
 class Peer:
-    """One end: webrtcbin, and descriptions as files, whole once they have their name."""
+    """One end: webrtcbin, and descriptions as files, whole once they have their name; those of integrations/webrtc."""
 
     def __init__(self, pipeline, webrtc, folder):
         import gi
@@ -77,7 +86,7 @@ class Peer:
             if "a=candidate" not in text:
                 return True
             part = self.folder / f"{name}.part"
-            part.write_text(text)
+            part.write_text(json.dumps({"type": signal.split("-")[1], "sdp": text}))
             part.rename(self.folder / name)
             return False
         self.webrtc.emit(signal, None, self.gst.Promise.new_with_change_func(made))
@@ -88,7 +97,7 @@ class Peer:
             place = self.folder / name
             if not place.exists():
                 return True
-            _, message = self.sdp.SDPMessage.new_from_text(place.read_text())
+            _, message = self.sdp.SDPMessage.new_from_text(json.loads(place.read_text())["sdp"])
             description = self.rtc.WebRTCSessionDescription.new(kind, message)
             promise = self.gst.Promise.new_with_change_func(lambda *_: then())
             self.webrtc.emit("set-remote-description", description, promise)
@@ -142,8 +151,8 @@ def send(given):
         # An offer before the payloader's caps are known is one of nothing.
         if webrtc.get_static_pad("sink_0").get_current_caps() is None:
             return True
-        peer.describe("create-offer", "offer")
-        peer.await_remote("answer", peer.rtc.WebRTCSDPType.ANSWER)
+        peer.describe("create-offer", OFFER)
+        peer.await_remote(ANSWER, peer.rtc.WebRTCSDPType.ANSWER)
         return False
 
     bwe.connect("notify::estimated-bitrate", follow)
@@ -187,8 +196,8 @@ def receive(given):
 
     webrtc.connect("on-new-transceiver", prepare)
     webrtc.connect("pad-added", came)
-    answer = lambda: peer.describe("create-answer", "answer")  # noqa: E731
-    peer.await_remote("offer", peer.rtc.WebRTCSDPType.OFFER, answer)
+    answer = lambda: peer.describe("create-answer", ANSWER)  # noqa: E731
+    peer.await_remote(OFFER, peer.rtc.WebRTCSDPType.OFFER, answer)
     # The sender ends all; until then there is something to record.
     peer.run(given.seconds + 30)
 
@@ -208,8 +217,10 @@ def repeat(given):
 
 def run(given):
     given.out.mkdir(parents=True, exist_ok=True)
-    for name in ["offer", "answer", "arrived.ts"]:
+    for name in [OFFER, ANSWER, "arrived.ts", "receive.jsonl", "start"]:
         (given.out / name).unlink(missing_ok=True)
+    to_browser = given.receiver == "chromium"
+    halved = LATER if to_browser else HALVED
 
     def end(role, log):
         words = ["/usr/bin/python3", HERE, role, "--out", given.out, "--seconds", given.seconds,
@@ -217,9 +228,18 @@ def run(given):
                  "--latency", given.latency]
         return f"exec {shlex.join(map(str, words))} 2>{shlex.quote(str(given.out / log))}"
 
-    command = [given.tfrc, "emu", given.scenario, "--json-stream", "--at", "far", end("receive", "receiver.log"),
-               "--at", "near", end("send", "sender.log")]
-    halved = None
+    command = [given.tfrc, "emu", given.scenario, "--json-stream"]
+    if to_browser:
+        sys.path.insert(0, str(CALLS))
+        import calls
+        calls.fetch()
+        calls.write(given.out, seconds=given.seconds + 5, lead=0)
+        command += ["--set", f'link.near-far.changes=[{{ at = "{halved:g}s", rate = "{AFTER / 1e6:g}Mbit/s" }}]']
+        command += ["--at", "near", calls.begin(given.out), "--at", "far", calls.browser(given.out, "receive")]
+    else:
+        command += ["--at", "far", end("receive", "receiver.log")]
+    command += ["--at", "near", end("send", "sender.log")]
+    zero = None
     with (subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as emulation,
           (given.out / "emulation.jsonl").open("w") as log):
         for line in emulation.stdout:
@@ -227,17 +247,57 @@ def run(given):
             record = json.loads(line)
             if record["type"] == "interval":
                 begun = time.time() - record["t_s"]
-                halved = min(halved or begun + HALVED, begun + HALVED)
+                zero = min(zero or begun, begun)
+    shutil.rmtree(given.out / "profile-receive", ignore_errors=True)
     # 3 is a network outside of its limits of fidelity: a busy machine.
     if emulation.returncode not in (0, 3):
         sys.exit(f"status {emulation.returncode}; see {given.out}")
-    if not (given.out / "arrived.ts").exists():
+    arrived = given.out / ("receive.jsonl" if to_browser else "arrived.ts")
+    if not arrived.exists():
         sys.exit(f"nothing arrived: the ends did not connect; see {given.out}")
-    result = followed(given.out / "sender.jsonl", halved) | seen(given.out, given.seconds)
+    result = followed(given.out / "sender.jsonl", zero + halved)
+    result |= watched(arrived) if to_browser else seen(given.out, given.seconds)
     result["outside_limits"] = emulation.returncode == 3
     print(json.dumps(result, indent=1))
     (given.out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    if to_browser and (why := fault(result)):
+        sys.exit(f"{why}; see {given.out}")
     return result
+
+
+def watched(statistics):
+    """What the browser says of the stream at its end, and how late its pictures are."""
+    last = {}
+    for line in statistics.read_text().splitlines():
+        for flow in json.loads(line)["flows"]:
+            last = flow.get("inbound-rtp", last)
+    received, lost, shown = (last.get(key, 0) for key in ["packetsReceived", "packetsLost", "jitterBufferEmittedCount"])
+    return {
+        "packets_received": received,
+        "packets_lost": lost,
+        "lost": round(lost / max(received + lost, 1), 4),
+        "frames_decoded": last.get("framesDecoded", 0),
+        "freezes": last.get("freezeCount", 0),
+        "frozen_s": round(last.get("totalFreezesDuration", 0), 2),
+        "jitter_buffer_ms": round(1e3 * last.get("jitterBufferDelay", 0) / max(shown, 1)),
+    }
+
+
+def fault(result):
+    """Why a run to a browser shows no stream that was seen and that followed its path; nothing if it does."""
+    # Half of each rate at least, and the encoder's part of the rate at most; the slack is that of x264's buffer.
+    before, after = result["rate_before_bps"], result["rate_after_bps"]
+    if not result["packets_received"]:
+        return "the browser received no packet"
+    if result["frames_decoded"] < 10 * FPS:
+        return f"the browser decoded {result['frames_decoded']} pictures, less than 10 s of them"
+    if not 0.4 * BEFORE < before < BEFORE:
+        return f"the encoder made {before} bit/s before the path halved, not 0.4 to 1 of its {BEFORE:g}"
+    if not 0.4 * AFTER < after < AFTER:
+        return f"the encoder made {after} bit/s after it, not 0.4 to 1 of {AFTER:g}"
+    if result["lost"] > 0.05:
+        return f"{100 * result['lost']:.1f} % of the packets were lost"
+    return ""
 
 
 def followed(log, halved):
@@ -292,6 +352,7 @@ def main():
     parser.add_argument("--estimator", default="rtptfrcbwe", help="the element")
     parser.add_argument("--max-queue-delay", type=int, default=0, help="ms; 0 for no bound")
     parser.add_argument("--latency", type=int, default=400, help="of the receiver, ms")
+    parser.add_argument("--receiver", choices=["webrtcbin", "chromium"], default="webrtcbin", help="the far end")
     given = parser.parse_args()
     given.out = given.out.resolve()
     {"run": repeat, "send": send, "receive": receive}[given.role](given)
