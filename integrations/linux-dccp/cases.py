@@ -49,7 +49,7 @@ class Case:
         if self.sender == "kernel":
             calls = ["--from", there] if self.caller == "ours" else ["-1", *bind]
             # A reader that takes nothing at first; without one of its own, a file.
-            takes = ["--exec", "sleep 4; cat >/dev/null"] if self.slow else ["--lossy", "-o", output]
+            takes = ["--exec", "sleep 4; cat >/dev/null", "--allow", "any"] if self.slow else ["--lossy", "-o", output]
             return [tfrc, "recv", "--raw", "--json-stream", *takes, *calls, *self.ours]
         calls = [there] if self.caller == "ours" else ["-R", "--allow", "any", *bind]
         data = ["-f", "-"] if self.feed else ["-t", f"{self.secs}s", "--pps", str(self.pps)]

@@ -15,11 +15,12 @@ class Lines:
         self.reader.start()
 
     def _read(self, pipe):
-        for line in pipe:
-            with self.more:
-                self.times.append(time.monotonic())
-                self.lines.append(line.decode("utf-8", "replace").strip())
-                self.more.notify_all()
+        with pipe:
+            for line in pipe:
+                with self.more:
+                    self.times.append(time.monotonic())
+                    self.lines.append(line.decode("utf-8", "replace").strip())
+                    self.more.notify_all()
         with self.more:
             self.over = True
             self.more.notify_all()
