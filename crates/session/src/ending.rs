@@ -104,6 +104,7 @@ mod tests {
             assert!(!rule(code).is_empty());
         }
         assert!(reset(9, None).contains("busy") && reset(8, None).contains("--service"));
+        assert!(reset(13, None).contains("several paths"));
     }
 
     #[test]
