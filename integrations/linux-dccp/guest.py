@@ -4,19 +4,19 @@ unpacked and never installed, an initial file system of busybox and peer.c, and 
 import re
 import shutil
 import subprocess
-import threading
-import time
 from pathlib import Path
+
+from lines import Lines
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = re.compile(r"^linux-image-6\.1\.0-(\d+)-cloud-amd64$", re.MULTILINE)
 PROGRAMS = {"apt-get": "apt", "busybox": "busybox-static", "cpio": "cpio", "dpkg-deb": "dpkg", "gcc": "gcc libc6-dev",
-            "ip": "iproute2", "qemu-system-x86_64": "qemu-system-x86", "tcpdump": "tcpdump", "unshare": "util-linux"}
+            "ip": "iproute2", "qemu-system-x86_64": "qemu-system-x86", "unshare": "util-linux"}
 """Programs that a run needs, each with the Debian packages that have it."""
 MODULES = ("virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci failover net_failover virtio_net "
-           "dccp dccp_ipv4 inet_diag dccp_diag").split()
+           "dccp dccp_ipv4 dccp_ipv6 inet_diag dccp_diag").split()
 """In this order: each after those it needs. What the kernel has built in is left out."""
-ADDRESS, MAC = "10.33.0.2", "52:54:00:00:00:02"
+ADDRESS, ADDRESS6, MAC = "10.33.0.2", "fd33::2", "52:54:00:00:00:02"
 CLOCK = 0.03
 """Part by which a guest's clock may differ from ours: on a busy machine qemu's may run several times too fast."""
 
@@ -26,12 +26,15 @@ $B mount -t proc proc /proc; $B mount -t sysfs sys /sys; $B mount -t devtmpfs de
 for m in $($B cat /modules/order); do $B insmod /modules/$m.ko; done
 words=
 for w in $($B cat /proc/cmdline); do case $w in peer.*) words="$words ${w#peer.}";; esac; done
-$B ip link set lo up; $B ip addr add %s/24 dev eth0; $B ip link set eth0 up
+echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_dad
+$B ip link set lo up; $B ip addr add %s/24 dev eth0; $B ip addr add %s/64 dev eth0; $B ip link set eth0 up
 echo "GUEST $($B uname -r) begins at $($B cut -d' ' -f1 /proc/uptime)"
 /bin/peer $words
 echo "GUEST ends at $($B cut -d' ' -f1 /proc/uptime)"
+$B sleep 60
 $B reboot -f
-""" % ADDRESS
+""" % (ADDRESS, ADDRESS6)
+"""The first process: afterwards the guest stays for what it may have to send again."""
 
 
 class NotHere(Exception):
@@ -98,7 +101,6 @@ class Guest:
     def __init__(self, cache, words):
         command = "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr mitigations=off tsc=unstable clocksource=hpet "
         command += "nolapic_timer no_timer_check random.trust_cpu=on " + " ".join(f"peer.{w}" for w in words)
-        self.lines, self.times = [], []
         self.process = subprocess.Popen(
             ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=single", "-cpu", "max", "-m", "128",
              "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none",
@@ -106,37 +108,18 @@ class Guest:
              "-device", f"virtio-net-pci,netdev=n,mac={MAC},romfile=,csum=off,guest_csum=off,gso=off",
              "-kernel", cache / "kernel", "-initrd", cache / "files", "-append", command],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.times.append(time.monotonic())
-            self.lines.append(line.decode("utf-8", "replace").strip())
-
-    def find(self, pattern):
-        """The last line that has the pattern, or None."""
-        return next((line for line in reversed(self.lines) if re.search(pattern, line)), None)
-
-    def wait_for(self, pattern, seconds):
-        """Waits until a line has the pattern; False after `seconds`, or when the guest has ended."""
-        until = time.monotonic() + seconds
-        while self.find(pattern) is None:
-            if time.monotonic() > until or not self.reader.is_alive():
-                return self.find(pattern) is not None
-            time.sleep(0.05)
-        return True
+        self.said = Lines(self.process.stdout)
 
     def end(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.reader.join()
+        self.said.whole()
 
     def clock(self):
         """The guest's time over ours, between its first line and its last; None without both. One that ended at once
         measured nothing that could be wrong."""
-        marks = [(at, float(found[1])) for at, line in zip(self.times, self.lines)
+        marks = [(at, float(found[1])) for at, line in zip(self.said.times, self.said.lines)
                  if (found := re.search(r"^GUEST .*(?:begins|ends) at ([\d.]+)", line))]
         if len(marks) != 2:
             return None

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A path of Ethernet frames between two interfaces: the same delay both ways, losses and scripted drops from the first
-to the second, losses alone from the second to the first. Loses packets of protocol 33 alone. At the end (SIGTERM) it
-prints as JSON how many packets with data went each way and which it dropped, counted from 1."""
+"""A path of Ethernet frames between two interfaces: the same delay both ways, losses and scripted drops of packets with
+data, and changes to packets of DCCP. The first interface is the guest's. It prints "ready", and at the end (SIGTERM),
+when nothing is on its way any more, as JSON how many packets with data went each way and which it dropped, counted
+from 1."""
 
 import argparse
 import heapq
@@ -10,10 +11,27 @@ import random
 import select
 import signal
 import socket
+import struct
 import time
 
-DATA = (2, 4)
-"""DCCP's types Data and DataAck."""
+import wire
+
+WITH_DATA = (wire.DATA, wire.DATA_ACK)
+WAYS = {"guest": 0, "ours": 1}
+"""The ends that packets come from."""
+
+
+def put(words):
+    """END:TYPE:FROM-TO:OPTION, packets counted from 1 for each end and type, the option in hexadecimal."""
+    end, kind, numbers, option = words.split(":")
+    first, last = map(int, numbers.split("-"))
+    return WAYS[end], int(kind), first, last, bytes.fromhex(option)
+
+
+def early(words):
+    """END:FROM:BY, acknowledgements (type 3) counted from 1."""
+    end, first, by = words.split(":")
+    return WAYS[end], int(first), int(by)
 
 
 def options():
@@ -22,15 +40,37 @@ def options():
     parser.add_argument("--delay", type=float, default=0.0, help="seconds, each way")
     parser.add_argument("--loss", type=float, default=0.0, help="of packets with data, both ways")
     parser.add_argument("--drop", type=int, nargs="*", default=[], help="of the packets with data, each way")
+    parser.add_argument("--put", type=put, action="append", default=[], help=put.__doc__)
+    parser.add_argument("--early", type=early, help="a higher Acknowledgement Number. " + early.__doc__)
+    parser.add_argument("--capture", help="write what the second interface sends and gets into this file")
     parser.add_argument("--seed", type=int, default=1)
     return parser
 
 
-def type_of(frame):
-    """The type of a DCCP packet in a frame; None for others."""
-    if len(frame) < 46 or frame[12:14] != b"\x08\x00" or frame[23] != 33:
-        return None
-    return frame[14 + 4 * (frame[14] & 15) + 8] >> 1 & 15
+class Path:
+    """What happens to frames."""
+
+    def __init__(self, asked):
+        self.asked, self.chance = asked, random.Random(asked.seed)
+        self.data, self.dropped, self.counts = [0, 0], [[], []], {}
+
+    def take(self, way, frame):
+        """The frame that leaves the path; None for a lost one."""
+        packet = wire.Packet(frame)
+        kind = packet.kind()
+        n = self.counts[way, kind] = self.counts.get((way, kind), 0) + 1
+        if kind in WITH_DATA:
+            self.data[way] += 1
+            if self.data[way] in self.asked.drop or self.chance.random() < self.asked.loss:
+                self.dropped[way].append(self.data[way])
+                return None
+        for end, chosen, first, last, option in self.asked.put:
+            if (end, chosen) == (way, kind) and first <= n <= last:
+                packet = wire.Packet(packet.with_option(option))
+        end, first, by = self.asked.early or (None, 0, 0)
+        if (end, wire.ACK) == (way, kind) and first <= n:
+            packet = wire.Packet(packet.with_later_ack(by))
+        return packet.frame
 
 
 def main():
@@ -43,12 +83,21 @@ def main():
         ends.append(end)
     ended = []
     signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
-    chance, order, waiting = random.Random(asked.seed), 0, []
-    data, dropped = [0, 0], [[], []]
-    while not ended:
+    capture = open(asked.capture or "/dev/null", "wb")
+    capture.write(wire.CAPTURE)
+
+    def record(frame):
+        seconds, micros = divmod(time.time_ns() // 1000, 1_000_000)
+        capture.write(struct.pack("<IIII", seconds, micros, len(frame), len(frame)) + frame)
+
+    path, order, waiting = Path(asked), 0, []
+    print("ready", flush=True)
+    while not ended or waiting:
         now = time.monotonic()
         while waiting and waiting[0][0] <= now:
             _, _, to, frame = heapq.heappop(waiting)
+            if to == 1:
+                record(frame)
             try:
                 ends[to].send(frame)
             except OSError:
@@ -64,14 +113,14 @@ def main():
                 if kind == socket.PACKET_OUTGOING:
                     continue
                 way = ends.index(end)
-                if type_of(frame) in DATA:
-                    data[way] += 1
-                    if data[way] in asked.drop or chance.random() < asked.loss:
-                        dropped[way].append(data[way])
-                        continue
-                order += 1
-                heapq.heappush(waiting, (time.monotonic() + asked.delay, order, 1 - way, frame))
-    print(json.dumps({"data": data, "dropped": dropped}), flush=True)
+                if way == 1:
+                    record(frame)
+                frame = path.take(way, frame)
+                if frame is not None:
+                    order += 1
+                    heapq.heappush(waiting, (time.monotonic() + asked.delay, order, 1 - way, frame))
+    capture.close()
+    print(json.dumps({"data": path.data, "dropped": path.dropped}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 /* A client or server of the kernel's DCCP, for the guest: sockets of linux/dccp.h.
  * Arguments are words KEY=VALUE:
- *   addr=IP        connects there; without it a server, for conns=N connections
+ *   addr=IP        connects there; without it a server, for conns=N connections, with six=1 over IPv6
  *   port=N service=N ccid=3,2 cover=N (DCCP_SOCKOPT_SEND_CSCOV)
  *   pps=N size=N secs=N   data to send, numbered from 1 in their first four bytes; pps=0: none
- *   pause=AT,FOR   seconds after the beginning, seconds
+ *   pause=AT,FOR   seconds after the beginning, seconds; who only takes then reads nothing
  *   stay=N         seconds after which it closes, should the other end not
  * The lines that it prints begin with PEER. */
 #include <arpa/inet.h>
@@ -120,6 +120,10 @@ static void talk(int fd, struct plan p)
 			break;
 		if (p.pause_for > 0 && !paused && at >= p.pause_at)
 			paused = 1, due = start + at + p.pause_for;
+		if (p.pps == 0 && paused && start + at < due) {
+			must(poll(NULL, 0, (due - start - at) * 1e3 + 1), "poll");
+			continue;
+		}
 		int may = p.pps > 0 && start + at >= due;
 		double wait = p.pps > 0 && !may ? (due - start - at) * 1e3 + 1 : 50;
 		struct pollfd one = { fd, may ? POLLIN | POLLOUT : POLLIN, 0 };
@@ -136,6 +140,13 @@ static void talk(int fd, struct plan p)
 	print_state(fd, now() - start);
 	printf("PEER end t=%.3f sent=%ld got=%ld bytes=%.0f ended_by=%s\n", now() - start, c.sent, c.got, c.bytes,
 	       open ? "us" : "them");
+}
+
+/* Close waits for the end of the connection, so that what is queued goes first. */
+static void linger(int fd)
+{
+	struct linger wait = { 1, 20 };
+	must(setsockopt(fd, SOL_SOCKET, SO_LINGER, &wait, sizeof wait), "linger");
 }
 
 static void print_ccids(int fd)
@@ -158,7 +169,9 @@ int main(int n, char **v)
 		return 1;
 	}
 	sscanf(value("pause", "0,0"), "%lf,%lf", &p.pause_at, &p.pause_for);
-	int fd = socket(AF_INET, DCCP_TYPE, DCCP_PROTOCOL), cover = number("cover", "0"), one = 1;
+	const char *address = value("addr", "");
+	int six = number("six", "0") != 0 || strchr(address, ':') != NULL;
+	int fd = socket(six ? AF_INET6 : AF_INET, DCCP_TYPE, DCCP_PROTOCOL), cover = number("cover", "0"), one = 1;
 	must(fd, "socket");
 	uint32_t service = htonl(strtoul(value("service", "0"), NULL, 0));
 	must(setsockopt(fd, DCCP_LEVEL, DCCP_SOCKOPT_SERVICE, &service, sizeof service), "service");
@@ -170,28 +183,30 @@ int main(int n, char **v)
 	must(setsockopt(fd, DCCP_LEVEL, DCCP_SOCKOPT_CCID, ccids, count), "ccid");
 	if (cover)
 		must(setsockopt(fd, DCCP_LEVEL, DCCP_SOCKOPT_SEND_CSCOV, &cover, sizeof cover), "cover");
-	struct sockaddr_in there = { .sin_family = AF_INET, .sin_port = htons(number("port", "6511")) };
-	const char *address = value("addr", "");
+	linger(fd);
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(number("port", "6511")) };
+	struct sockaddr_in6 long_one = { .sin6_family = AF_INET6, .sin6_port = four.sin_port };
+	struct sockaddr *there = six ? (struct sockaddr *)&long_one : (struct sockaddr *)&four;
+	socklen_t length = six ? sizeof long_one : sizeof four;
 	if (*address) {
-		inet_pton(AF_INET, address, &there.sin_addr);
-		must(connect(fd, (struct sockaddr *)&there, sizeof there), "connect");
+		inet_pton(six ? AF_INET6 : AF_INET, address, six ? (void *)&long_one.sin6_addr : (void *)&four.sin_addr);
+		must(connect(fd, there, length), "connect");
 		print_ccids(fd);
 		talk(fd, p);
 		close(fd);
-		sleep(1);
 		return 0;
 	}
 	must(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), "reuse");
-	must(bind(fd, (struct sockaddr *)&there, sizeof there), "bind");
+	must(bind(fd, there, length), "bind");
 	must(listen(fd, 5), "listen");
 	printf("PEER listens\n");
 	for (int left = number("conns", "1"); left > 0; left--) {
 		int peer = accept(fd, NULL, NULL);
 		must(peer, "accept");
+		linger(peer);
 		print_ccids(peer);
 		talk(peer, p);
 		close(peer);
 	}
-	sleep(1);
 	return 0;
 }

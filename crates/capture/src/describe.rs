@@ -190,10 +190,7 @@ pub(crate) fn feature_text(feature: &FeatureOption<'_>) -> String {
     }
 }
 
-/// A Reset Code in words; 13 is of RFC 9897.
+/// A Reset Code in words.
 pub(crate) fn reset_text(code: ResetCode, wire: u8) -> String {
-    match wire {
-        13 => "Reset 13, Abrupt MP Termination".to_owned(),
-        _ => format!("Reset {wire}, {code}"),
-    }
+    format!("Reset {wire}, {code}")
 }

@@ -8,7 +8,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Protocol, SockAddr, Type};
-use tfrc_net::options::{Common, Listen};
+use tfrc_net::options::{Carrier, Common, Dccp, Listen};
 use tfrc_net::{ClosedBy, Connection, Endpoint, Options, Recordings};
 
 /// Addresses of the loopback network that no other test uses: what the kernel learns of paths it
@@ -39,19 +39,22 @@ fn kinds_v6() -> Vec<(u8, u8, u32)> {
 /// Sends forged messages; nothing if the process may not have raw sockets.
 struct Forger {
     socket: socket2::Socket,
+    /// The protocol whose packets the messages are about.
+    about: u8,
     kinds: Vec<(u8, u8, u32)>,
     sent: usize,
 }
 
 impl Forger {
-    fn new(address: IpAddr) -> Option<Self> {
+    fn new(address: IpAddr, carrier: Carrier) -> Option<Self> {
+        let about = if carrier == Carrier::Raw { 33 } else { 17 };
         let (domain, protocol, kinds) = match address {
             IpAddr::V4(_) => (Domain::IPV4, Protocol::ICMPV4, kinds_v4()),
             IpAddr::V6(_) => (Domain::IPV6, Protocol::ICMPV6, kinds_v6()),
         };
         let socket = socket2::Socket::new(domain, Type::RAW, Some(protocol));
         match socket {
-            Ok(socket) => Some(Self { socket, kinds, sent: 0 }),
+            Ok(socket) => Some(Self { socket, about, kinds, sent: 0 }),
             Err(error) => {
                 eprintln!("not run: no raw sockets here ({error})");
                 None
@@ -65,7 +68,7 @@ impl Forger {
         self.sent += 1;
         let mut message = vec![kind, code, 0, 0];
         message.extend(word.to_be_bytes());
-        message.extend(quoted(victim, peer));
+        message.extend(quoted(self.about, victim, peer));
         // The kernel fills in the checksum of ICMPv6 itself (RFC 3542 §3.1).
         if victim.is_ipv4() {
             let sum = checksum(&message);
@@ -77,11 +80,12 @@ impl Forger {
     }
 }
 
-/// The beginning of a UDP datagram, as far as RFC 792 asks for it.
-fn quoted(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+/// The beginning of a packet of a protocol, as far as RFC 792 asks for it: the ports are where UDP
+/// and DCCP have them.
+fn quoted(protocol: u8, from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let mut packet = match (from.ip(), to.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
-            let mut header = vec![0x45, 0, 5, 0xb8, 0, 0, 0x40, 0, 64, 17, 0, 0];
+            let mut header = vec![0x45, 0, 5, 0xb8, 0, 0, 0x40, 0, 64, protocol, 0, 0];
             header.extend(from.octets());
             header.extend(to.octets());
             let sum = checksum(&header);
@@ -89,7 +93,7 @@ fn quoted(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
             header
         }
         (IpAddr::V6(from), IpAddr::V6(to)) => {
-            let mut header = vec![0x60, 0, 0, 0, 5, 0xb8, 17, 64];
+            let mut header = vec![0x60, 0, 0, 0, 5, 0xb8, protocol, 64];
             header.extend(from.octets());
             header.extend(to.octets());
             header
@@ -119,10 +123,17 @@ struct Pair {
 }
 
 impl Pair {
-    async fn new(server: IpAddr, client: impl FnOnce(SocketAddr, &Options) -> Endpoint) -> Self {
-        let listening = Options::from(Common { accept: Listen::One, ..Common::default() });
+    async fn new(
+        server: IpAddr,
+        carrier: Carrier,
+        client: impl FnOnce(SocketAddr, &Options) -> Endpoint,
+    ) -> Self {
+        let dccp = Dccp { carrier, ..Dccp::default() };
+        let calling = Options { common: Common::default(), dccp };
+        let listening =
+            Options { common: Common { accept: Listen::One, ..Common::default() }, ..calling.clone() };
         let server = Endpoint::bind(SocketAddr::new(server, 0), &listening).expect("a port");
-        let client = client(server.local_addr(), &Options::default());
+        let client = client(server.local_addr(), &calling);
         let here = client.connect(server.local_addr()).await.expect("an open door");
         let there = server.accept().await.expect("the client");
         Self { server, client, there, here }
@@ -166,17 +177,20 @@ impl Pair {
     }
 }
 
+/// Over UDP and over IP alone, of either version.
 #[tokio::test]
 async fn messages_of_every_kind_end_no_endpoint_and_cost_no_datagram() {
-    for (server, client) in
-        [(SERVER.into(), CLIENT.into()), (IpAddr::from(Ipv6Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into())]
+    let hosts =
+        [(SERVER.into(), CLIENT.into()), (IpAddr::from(Ipv6Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into())];
+    for (server, client, carrier) in
+        hosts.into_iter().flat_map(|(s, c)| [Carrier::Udp, Carrier::Raw].map(|carrier| (s, c, carrier)))
     {
         if let Err(error) = std::net::UdpSocket::bind((client, 0)) {
             eprintln!("not run: no {client} here ({error})");
             continue;
         }
-        let Some(mut forger) = Forger::new(server) else { return };
-        let pair = Pair::new(server, |_, options| {
+        let Some(mut forger) = Forger::new(server, carrier) else { return };
+        let pair = Pair::new(server, carrier, |_, options| {
             Endpoint::bind(SocketAddr::new(client, 0), options).expect("a port")
         })
         .await;
@@ -198,8 +212,8 @@ async fn messages_of_every_kind_end_no_endpoint_and_cost_no_datagram() {
 /// A connected socket gets them more easily, and sends by another system call.
 #[tokio::test]
 async fn an_endpoint_towards_one_peer_survives_them_too() {
-    let Some(mut forger) = Forger::new(SERVER.into()) else { return };
-    let pair = Pair::new(SERVER.into(), |server, options| {
+    let Some(mut forger) = Forger::new(SERVER.into(), Carrier::Udp) else { return };
+    let pair = Pair::new(SERVER.into(), Carrier::Udp, |server, options| {
         Endpoint::towards(server, options, Recordings::default()).expect("a route")
     })
     .await;

@@ -33,8 +33,8 @@ pub fn why(closed: &Closed) -> String {
     }
 }
 
-/// The sentence for a Reset of the peer, by its code (RFC 4340 §5.6, RFC 6773 §3.8), with the
-/// peer's own text.
+/// The sentence for a Reset of the peer, by its code (RFC 4340 §5.6, RFC 6773 §3.8, RFC 9897), with
+/// the peer's own text.
 fn reset(code: u8, text: Option<&str>) -> String {
     let sentence = match code {
         1 => "the peer ended the session without being asked",
@@ -48,6 +48,7 @@ fn reset(code: u8, text: Option<&str>) -> String {
         10 => "the peer does not recognise its own handshake: it took too long, or the address changed",
         11 => "the peer charges this end with ignoring congestion",
         12 => "the peer has another connection from this address and port",
+        13 => "the peer broke off a connection of several paths, which this end does not speak",
         128.. => "the peer reset the connection for a reason of its congestion control",
         _ => "the peer broke the connection off and gave no reason",
     };
@@ -103,6 +104,7 @@ mod tests {
             assert!(!rule(code).is_empty());
         }
         assert!(reset(9, None).contains("busy") && reset(8, None).contains("--service"));
+        assert!(reset(13, None).contains("several paths"));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use core::fmt;
 
 use super::PacketType;
 
-/// Why a connection is reset (RFC 4340 §5.6; code 12 from RFC 6773 §7.2).
+/// Why a connection is reset (RFC 4340 §5.6; code 12 from RFC 6773 §7.2, 13 from
+/// RFC 9897, which this implementation does not speak).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResetCode {
@@ -34,6 +35,8 @@ pub enum ResetCode {
     AggressionPenalty,
     /// 12: a UDP flow carries another connection already (RFC 6773 §3.8).
     EncapsulatedPortReuse,
+    /// 13: a connection of several paths is broken off (RFC 9897, "Abrupt MP termination").
+    AbruptMpTermination,
     /// 128 and above: its meaning depends on the CCID; CCID 3 defines none.
     CcidSpecific(u8),
 }
@@ -55,6 +58,7 @@ impl ResetCode {
             10 => Self::BadInitCookie,
             11 => Self::AggressionPenalty,
             12 => Self::EncapsulatedPortReuse,
+            13 => Self::AbruptMpTermination,
             128..=255 => Self::CcidSpecific(code),
             _ => Self::Unspecified,
         }
@@ -77,6 +81,7 @@ impl ResetCode {
             Self::BadInitCookie => 10,
             Self::AggressionPenalty => 11,
             Self::EncapsulatedPortReuse => 12,
+            Self::AbruptMpTermination => 13,
             Self::CcidSpecific(code) => code,
         }
     }
@@ -99,6 +104,7 @@ impl fmt::Display for ResetCode {
             Self::BadInitCookie => "Bad Init Cookie",
             Self::AggressionPenalty => "Aggression Penalty",
             Self::EncapsulatedPortReuse => "Encapsulated Port Reuse",
+            Self::AbruptMpTermination => "Abrupt MP Termination",
             Self::CcidSpecific(code) => return write!(f, "CCID-specific code {code}"),
         };
         f.write_str(name)
@@ -155,12 +161,13 @@ mod tests {
 
     #[test]
     fn every_known_code_round_trips_and_reserved_ones_read_as_unspecified() {
-        for code in (0..=12).chain(128..=255) {
+        for code in (0..=13).chain(128..=255) {
             assert_eq!(ResetCode::from_wire(code).wire(), code);
         }
-        for code in 13..128 {
+        for code in 14..128 {
             assert_eq!(ResetCode::from_wire(code), ResetCode::Unspecified);
         }
+        assert_eq!(alloc::format!("{}", ResetCode::from_wire(13)), "Abrupt MP Termination");
     }
 
     #[test]

@@ -160,32 +160,64 @@ async fn the_system_refuses_what_is_too_long() {
     }
 }
 
+/// A router's message that packets of more than 1400 bytes do not pass, with the header of IP and
+/// the beginning of a packet of this length (RFC 1191, RFC 4443 §3.2).
+fn too_big(from: IpAddr, to: IpAddr, length: u16, beginning: &[u8]) -> Vec<u8> {
+    let number = etherparse::IpNumber(33);
+    let mut message = Vec::new();
+    match (from, to) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let header = etherparse::Ipv4Header::new(length, 64, number, from.octets(), to.octets());
+            let mut header = header.expect("short");
+            header.header_checksum = header.calc_header_checksum();
+            message.extend([3, 4, 0, 0, 0, 0, 5, 0x78]);
+            message.extend(header.to_bytes());
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            let header = etherparse::Ipv6Header {
+                payload_length: length,
+                next_header: number,
+                hop_limit: 64,
+                source: from.octets(),
+                destination: to.octets(),
+                ..etherparse::Ipv6Header::default()
+            };
+            message.extend([2, 0, 0, 0, 0, 0, 5, 0x78]);
+            message.extend(header.to_bytes());
+        }
+        mixed => panic!("two versions: {mixed:?}"),
+    }
+    message.extend(beginning);
+    // The system writes the checksum of ICMPv6 (RFC 3542 §3.1).
+    if from.is_ipv4() {
+        let sum: u32 = message.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+        let folded = (sum & 0xFFFF) + (sum >> 16);
+        let sum = !u16::try_from((folded & 0xFFFF) + (folded >> 16)).expect("folded twice");
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+    }
+    message
+}
+
 /// A router's message about a packet comes with its destination and beginning.
 #[tokio::test]
 async fn a_message_of_the_network_names_the_packet() {
-    let (Some(mut from), Some(to)) = (bound("127.0.67.5"), bound("127.0.67.6")) else { return };
-    let (here, there) = (from.local_addr().expect("one"), to.local_addr().expect("one"));
-    let bytes = packet(here, there, 100);
-    let icmp = socket2::Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).expect("the same right");
-    let (IpAddr::V4(ours), IpAddr::V4(theirs)) = (here.ip(), there.ip()) else { return };
-    let mut header =
-        etherparse::Ipv4Header::new(100, 64, etherparse::IpNumber(33), ours.octets(), theirs.octets())
-            .expect("short");
-    header.header_checksum = header.calc_header_checksum();
-    // Fragmentation needed; the next hop takes 1400 bytes.
-    let mut message = vec![3, 4, 0, 0, 0, 0, 5, 0x78];
-    message.extend(header.to_bytes());
-    message.extend(&bytes[..16]);
-    let sum: u32 = message.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
-    let folded = (sum & 0xFFFF) + (sum >> 16);
-    let sum = !u16::try_from((folded & 0xFFFF) + (folded >> 16)).expect("folded twice");
-    message[2..4].copy_from_slice(&sum.to_be_bytes());
-    icmp.send_to(&message, &without_port(here).into()).expect("it goes");
-    let mut said = Vec::new();
-    while said.is_empty() {
-        from.readable().await.expect("a runtime");
-        from.receive().expect("a socket");
-        from.take_errors(|to, quoted, error| said.push((to, quoted.to_vec(), error))).expect("a socket");
+    let four = (Domain::IPV4, Protocol::ICMPV4, 1380);
+    for (hosts, (domain, protocol, limit)) in
+        [(["127.0.67.5", "127.0.67.6"], four), (["::1"; 2], (Domain::IPV6, Protocol::ICMPV6, 1360))]
+    {
+        let [Some(mut from), Some(to)] = hosts.map(bound) else { continue };
+        let (here, there) = (from.local_addr().expect("one"), to.local_addr().expect("one"));
+        let bytes = packet(here, there, 100);
+        let icmp = socket2::Socket::new(domain, Type::RAW, Some(protocol)).expect("the same right");
+        let message = too_big(here.ip(), there.ip(), 100, &bytes[..16]);
+        icmp.send_to(&message, &without_port(here).into()).expect("it goes");
+        let mut said = Vec::new();
+        while said.is_empty() {
+            from.readable().await.expect("a runtime");
+            from.receive().expect("a socket");
+            let mut take = |to, quoted: &[u8], error| said.push((to, quoted.to_vec(), error));
+            from.take_errors(&mut take).expect("a socket");
+        }
+        assert_eq!(said, [(there, bytes[..16].to_vec(), PathError::TooLong { limit })]);
     }
-    assert_eq!(said, [(there, bytes[..16].to_vec(), PathError::TooLong { limit: 1380 })]);
 }
