@@ -25,8 +25,8 @@ const NONE: u32 = u32::MAX;
 const FIRST_SHIFT: u32 = 14;
 /// Days of 16 ns to 17 ms: what lies outside gains nothing.
 const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
-/// The length of a day is reviewed whenever this many have begun, or eight times as many entries
-/// have been sorted.
+/// The length of a day is reviewed whenever this many have begun, or twice as many entries have
+/// been sorted.
 const REVIEW: u32 = 1024;
 
 /// All events to come.
@@ -105,11 +105,17 @@ impl Events {
         if !self.next_round.is_empty() {
             self.begin_round();
         }
-        let first = if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) };
-        if let Some(first) = first {
-            self.latest = if first.at > self.latest.at { first } else { self.latest.max(first) };
-        }
-        first
+        let first = match self.near.last() {
+            Some(first) if first.at > until => return None,
+            Some(first) => {
+                let first = *first;
+                self.near.pop();
+                first
+            }
+            None => self.begin_day(until)?,
+        };
+        self.latest = if first.at > self.latest.at { first } else { self.latest.max(first) };
+        Some(first)
     }
 
     /// The last in their order of the entries of this time that have been taken out, of those that
@@ -145,7 +151,8 @@ impl Events {
         }
         let first = self.near.last().copied().or_else(|| {
             let day = self.lists.next_day(self.today).and_then(|day| self.lists.first(&self.cells, day));
-            let age = self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(&self.cells, age));
+            let age =
+                self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(&self.cells, age));
             let far = self.far.peek().map(|Reverse(entry)| *entry);
             [day, age, far].into_iter().flatten().min()
         });
@@ -190,7 +197,7 @@ impl Events {
     /// Only when nothing is left of today.
     #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
-        if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
+        if self.seen.days >= REVIEW || self.seen.near >= 2 * REVIEW {
             self.review();
             if !self.near.is_empty() {
                 return self.pop_near(until);

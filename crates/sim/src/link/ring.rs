@@ -60,6 +60,11 @@ pub(super) struct Ring {
 }
 
 impl OnLinks {
+    /// With room for this number of packets, which costs nothing before they come.
+    pub(crate) fn with_room(packets: usize) -> Self {
+        Self { places: Vec::with_capacity(packets) }
+    }
+
     #[inline]
     pub(super) fn get(&self, slot: Slot) -> Option<&OnLink> {
         self.places.get(slot.index())
