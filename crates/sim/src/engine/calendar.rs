@@ -278,8 +278,8 @@ impl Events {
         let DayCounts { days, near, far } = core::mem::take(&mut self.seen);
         let crowd = near / days.max(1);
         // In a day with very many, sorting them in costs more than the heap does.
-        let shift = if crowd >= 2 && (far < near / 4 || crowd >= 16) {
-            self.shift.saturating_sub(crowd.ilog2())
+        let shift = if crowd >= 1 && (far < near / 4 || crowd >= 16) {
+            self.shift.saturating_sub(crowd.ilog2().max(1))
         } else if crowd == 0 && far > days / 2 {
             self.shift + 1
         } else {
