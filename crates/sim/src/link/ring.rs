@@ -262,7 +262,7 @@ mod tests {
         /// with what is known of it.
         #[test]
         fn as_queues_of_their_own(steps in prop::collection::vec((0_usize..2, 0_u8..4), 1..200)) {
-            let (mut packets, mut all) = (Arena::new(), OnLinks::default());
+            let (mut packets, mut all) = (Arena::with_room(0), OnLinks::default());
             let mut rings = [Ring::new(), Ring::new()];
             let mut plain: [(VecDeque<u32>, usize); 2] = Default::default();
             for (size, (which, step)) in (0_u32..).zip(steps) {
