@@ -16,8 +16,9 @@ pub(crate) struct Arena<P> {
 pub(crate) struct Slot(u32);
 
 impl<P> Arena<P> {
-    pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+    /// With room for this number of packets, which costs nothing before they come.
+    pub(crate) fn with_room(packets: usize) -> Self {
+        Self { slots: Vec::with_capacity(packets), free: Vec::new() }
     }
 
     /// `None` if 2^32 - 1 packets are in the network.

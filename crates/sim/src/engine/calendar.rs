@@ -25,8 +25,8 @@ const NONE: u32 = u32::MAX;
 const FIRST_SHIFT: u32 = 14;
 /// Days of 16 ns to 17 ms: what lies outside gains nothing.
 const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
-/// The length of a day is reviewed whenever this many have begun, or eight times as many entries
-/// have been sorted.
+/// The length of a day is reviewed whenever this many have begun, or twice as many entries have
+/// been sorted.
 const REVIEW: u32 = 1024;
 
 /// All events to come.
@@ -43,6 +43,7 @@ pub(crate) struct Events {
     shift: u32,
     lists: Lists,
     ages: Lists,
+    cells: Cells,
     far: BinaryHeap<Reverse<Entry>>,
     /// When the lists for days must be looked after: the beginning of the first age with a list, or
     /// the day of the first entry in the heap if that is earlier; `u64::MAX` if there is neither.
@@ -72,6 +73,7 @@ impl Events {
             shift: FIRST_SHIFT,
             lists: Lists::new(),
             ages: Lists::new(),
+            cells: Cells { all: Vec::new(), free: NONE },
             far: BinaryHeap::new(),
             far_day: u64::MAX,
             seen: DayCounts::default(),
@@ -84,7 +86,7 @@ impl Events {
         if day <= self.today {
             self.push_near(entry);
         } else if day - self.today < DAYS {
-            self.lists.push(day, entry);
+            self.lists.push(&mut self.cells, day, entry);
         } else {
             self.push_far(day, entry);
         }
@@ -103,11 +105,17 @@ impl Events {
         if !self.next_round.is_empty() {
             self.begin_round();
         }
-        let first = if self.near.is_empty() { self.begin_day(until) } else { self.pop_near(until) };
-        if let Some(first) = first {
-            self.latest = if first.at > self.latest.at { first } else { self.latest.max(first) };
-        }
-        first
+        let first = match self.near.last() {
+            Some(first) if first.at > until => return None,
+            Some(first) => {
+                let first = *first;
+                self.near.pop();
+                first
+            }
+            None => self.begin_day(until)?,
+        };
+        self.latest = if first.at > self.latest.at { first } else { self.latest.max(first) };
+        Some(first)
     }
 
     /// The last in their order of the entries of this time that have been taken out, of those that
@@ -142,8 +150,9 @@ impl Events {
             return Some(made_now.at);
         }
         let first = self.near.last().copied().or_else(|| {
-            let day = self.lists.next_day(self.today).and_then(|day| self.lists.first(day));
-            let age = self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(age));
+            let day = self.lists.next_day(self.today).and_then(|day| self.lists.first(&self.cells, day));
+            let age =
+                self.ages.next_day(self.today >> AGE_SHIFT).and_then(|age| self.ages.first(&self.cells, age));
             let far = self.far.peek().map(|Reverse(entry)| *entry);
             [day, age, far].into_iter().flatten().min()
         });
@@ -177,7 +186,7 @@ impl Events {
         let age = day >> AGE_SHIFT;
         if age - (self.today >> AGE_SHIFT) < DAYS {
             self.far_day = self.far_day.min(age << AGE_SHIFT);
-            self.ages.push(age, entry);
+            self.ages.push(&mut self.cells, age, entry);
         } else {
             self.far_day = self.far_day.min(day);
             self.far.push(Reverse(entry));
@@ -188,7 +197,7 @@ impl Events {
     /// Only when nothing is left of today.
     #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
-        if self.seen.days >= REVIEW || self.seen.near >= 8 * REVIEW {
+        if self.seen.days >= REVIEW || self.seen.near >= 2 * REVIEW {
             self.review();
             if !self.near.is_empty() {
                 return self.pop_near(until);
@@ -200,7 +209,7 @@ impl Events {
         }
         self.today = day;
         self.seen.days += 1;
-        if let Some(only) = self.lists.take_only(day) {
+        if let Some(only) = self.lists.take_only(&mut self.cells, day) {
             if only.at <= until {
                 return Some(only);
             }
@@ -227,7 +236,7 @@ impl Events {
     /// Sorts in what is listed for today.
     #[inline(never)]
     fn sort_today(&mut self) {
-        self.lists.take(self.today, &mut self.near);
+        self.lists.take(&mut self.cells, self.today, &mut self.near);
         match self.near.as_mut_slice() {
             [_] => return,
             [first, second] => {
@@ -243,18 +252,20 @@ impl Events {
     /// Moves to the lists for days, and to today, what now belongs there.
     fn bring_near(&mut self) {
         let age = self.today >> AGE_SHIFT;
-        let mut come = Vec::new();
-        self.ages.take(age, &mut come);
+        // The cells of an age go on to the lists of its days, and today's to that of today.
+        let mut at = self.ages.begin(age);
+        while let Some(cell) = self.cells.all.get(index(u64::from(at))) {
+            let next = cell.next;
+            let day = self.day(cell.entry).max(self.today);
+            self.lists.link(&mut self.cells, day, at);
+            at = next;
+        }
         while let Some(Reverse(entry)) = self.far.peek()
             && self.day(*entry) - self.today < DAYS
         {
-            come.extend(self.far.pop().map(|Reverse(entry)| entry));
-        }
-        for entry in come {
-            match self.day(entry) {
-                day if day <= self.today => self.near.push(entry),
-                day => self.lists.push(day, entry),
-            }
+            let Some(Reverse(entry)) = self.far.pop() else { break };
+            let day = self.day(entry).max(self.today);
+            self.lists.push(&mut self.cells, day, entry);
         }
         let next_age = self.ages.next_day(age).map_or(u64::MAX, |age| age << AGE_SHIFT);
         let next = self.far.peek().map_or(u64::MAX, |Reverse(next)| self.day(*next));
@@ -267,8 +278,8 @@ impl Events {
         let DayCounts { days, near, far } = core::mem::take(&mut self.seen);
         let crowd = near / days.max(1);
         // In a day with very many, sorting them in costs more than the heap does.
-        let shift = if crowd >= 2 && (far < near / 4 || crowd >= 16) {
-            self.shift.saturating_sub(crowd.ilog2())
+        let shift = if crowd >= 1 && (far < near / 4 || crowd >= 16) {
+            self.shift.saturating_sub(crowd.ilog2().max(1))
         } else if crowd == 0 && far > days / 2 {
             self.shift + 1
         } else {
@@ -283,10 +294,10 @@ impl Events {
     fn set_shift(&mut self, shift: u32) {
         let mut all = core::mem::take(&mut self.near);
         while let Some(day) = self.lists.next_day(self.today) {
-            self.lists.take(day, &mut all);
+            self.lists.take(&mut self.cells, day, &mut all);
         }
         while let Some(age) = self.ages.next_day(self.today >> AGE_SHIFT) {
-            self.ages.take(age, &mut all);
+            self.ages.take(&mut self.cells, age, &mut all);
         }
         all.extend(self.far.drain().map(|Reverse(entry)| entry));
         self.far_day = u64::MAX;
@@ -308,8 +319,13 @@ struct Lists {
     /// Which lists are not empty, and which of these words are not zero.
     used: [u64; WORDS],
     words: u64,
-    cells: Vec<CalendarCell>,
-    /// The first of the cells that are free.
+}
+
+/// The cells of all lists.
+#[derive(Debug)]
+struct Cells {
+    all: Vec<CalendarCell>,
+    /// The first of those that are free.
     free: u32,
 }
 
@@ -319,29 +335,40 @@ struct CalendarCell {
     next: u32,
 }
 
+impl Cells {
+    /// A cell with this entry.
+    #[inline(always)]
+    fn keep(&mut self, entry: Entry) -> u32 {
+        if let Some(cell) = self.all.get_mut(index(u64::from(self.free))) {
+            cell.entry = entry;
+            return core::mem::replace(&mut self.free, cell.next);
+        }
+        // As many entries as there are links and timers, each of which has a number of 32 bits.
+        self.all.push(CalendarCell { entry, next: NONE });
+        saturating::<u32>(self.all.len() - 1)
+    }
+}
+
 impl Lists {
     fn new() -> Self {
-        Self { first: Box::new([NONE; LISTS]), used: [0; WORDS], words: 0, cells: Vec::new(), free: NONE }
+        Self { first: Box::new([NONE; LISTS]), used: [0; WORDS], words: 0 }
     }
 
     /// `day` is one of the [`DAYS`] from today on.
     #[inline(always)]
-    fn push(&mut self, day: u64, entry: Entry) {
+    fn push(&mut self, cells: &mut Cells, day: u64, entry: Entry) {
+        let cell = cells.keep(entry);
+        self.link(cells, day, cell);
+    }
+
+    /// Puts a cell that is on no list before the others of a day.
+    #[inline(always)]
+    fn link(&mut self, cells: &mut Cells, day: u64, cell: u32) {
         let list = index(day % DAYS);
         let Some(first) = self.first.get_mut(list) else { return };
-        let cell = CalendarCell { entry, next: *first };
-        match self.cells.get_mut(index(u64::from(self.free))) {
-            Some(free) => {
-                *first = self.free;
-                self.free = free.next;
-                *free = cell;
-            }
-            None => {
-                // As many entries as there are links and timers, each of which has a number of 32
-                // bits.
-                *first = saturating::<u32>(self.cells.len());
-                self.cells.push(cell);
-            }
+        let next = core::mem::replace(first, cell);
+        if let Some(cell) = cells.all.get_mut(index(u64::from(cell))) {
+            cell.next = next;
         }
         if let Some(word) = self.used.get_mut(list / 64) {
             *word |= 1 << (list % 64);
@@ -369,32 +396,42 @@ impl Lists {
 
     /// Takes a day's entry out if it is the only one.
     #[inline]
-    fn take_only(&mut self, day: u64) -> Option<Entry> {
+    fn take_only(&mut self, cells: &mut Cells, day: u64) -> Option<Entry> {
         let list = index(day % DAYS);
         let first = self.first.get_mut(list)?;
-        let cell = self.cells.get_mut(index(u64::from(*first)))?;
+        let cell = cells.all.get_mut(index(u64::from(*first)))?;
         if cell.next != NONE {
             return None;
         }
         let entry = cell.entry;
-        cell.next = self.free;
-        self.free = core::mem::replace(first, NONE);
+        cell.next = cells.free;
+        cells.free = core::mem::replace(first, NONE);
         self.empty(list);
         Some(entry)
     }
 
     /// Takes a day's entries out.
-    fn take(&mut self, day: u64, to: &mut Vec<Entry>) {
-        let list = index(day % DAYS);
-        let Some(first) = self.first.get_mut(list) else { return };
-        let mut at = core::mem::replace(first, NONE);
-        self.empty(list);
-        while let Some(cell) = self.cells.get_mut(index(u64::from(at))) {
+    fn take(&mut self, cells: &mut Cells, day: u64, to: &mut Vec<Entry>) {
+        let first = self.begin(day);
+        let mut at = first;
+        let mut last = NONE;
+        while let Some(cell) = cells.all.get(index(u64::from(at))) {
             to.push(cell.entry);
-            let next = core::mem::replace(&mut cell.next, self.free);
-            self.free = at;
-            at = next;
+            last = at;
+            at = cell.next;
         }
+        // All are free now, in the same order.
+        if let Some(cell) = cells.all.get_mut(index(u64::from(last))) {
+            cell.next = core::mem::replace(&mut cells.free, first);
+        }
+    }
+
+    /// Takes a day's list away: its first cell.
+    #[inline]
+    fn begin(&mut self, day: u64) -> u32 {
+        let list = index(day % DAYS);
+        self.empty(list);
+        self.first.get_mut(list).map_or(NONE, |first| core::mem::replace(first, NONE))
     }
 
     /// A list has become empty.
@@ -409,10 +446,10 @@ impl Lists {
     }
 
     /// The earliest of a day's entries.
-    fn first(&self, day: u64) -> Option<Entry> {
+    fn first(&self, cells: &Cells, day: u64) -> Option<Entry> {
         let mut at = *self.first.get(index(day % DAYS))?;
         let mut earliest: Option<Entry> = None;
-        while let Some(cell) = self.cells.get(index(u64::from(at))) {
+        while let Some(cell) = cells.all.get(index(u64::from(at))) {
             earliest = Some(earliest.map_or(cell.entry, |known| known.min(cell.entry)));
             at = cell.next;
         }

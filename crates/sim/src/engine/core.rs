@@ -85,6 +85,7 @@ impl<P> Core<P> {
     ) -> Self {
         let nowhere = NodeId(u32::MAX);
         let loopback = LinkSpec::new("loopback", nowhere, nowhere, Rate::INFINITY, Duration::ZERO);
+        let room = room(links);
         let mut core = Self {
             now: Instant::ZERO,
             hops: 0,
@@ -94,9 +95,9 @@ impl<P> Core<P> {
             records: Vec::new(),
             copies: Vec::new(),
             events: Events::new(),
-            packets: Arena::new(),
+            packets: Arena::with_room(room),
             links: links.iter().map(|spec| Link::new(spec, seed, custom_queue(spec, queues))).collect(),
-            on_links: OnLinks::default(),
+            on_links: OnLinks::with_room(room),
             loopback: Link::new(&loopback, seed, None),
             routes,
             ports: nodes.iter().map(|_| Vec::new()).collect(),
@@ -136,7 +137,7 @@ impl<P> Core<P> {
     /// Forgets packets on their way, timers and events to come.
     pub(crate) fn end(&mut self) {
         self.events = Events::new();
-        self.packets = Arena::new();
+        self.packets = Arena::with_room(0);
         self.on_links = OnLinks::default();
         self.timers = Timers::default();
     }
@@ -618,6 +619,19 @@ pub(super) fn requeue(link: &mut Link, all: &OnLinks, event: EngineEvent, events
         }
     }
 }
+
+/// Packets for which there is room from the beginning: those of full queues.
+/// Lists that grow are copied.
+fn room(links: &[LinkSpec]) -> usize {
+    let limits = links.iter().filter_map(|link| match link.queue {
+        Queue::DropTail(limit) => limit.packets().filter(|packets| *packets <= MOST_ROOM),
+        _ => None,
+    });
+    saturating(limits.sum::<u64>().min(MOST_ROOM))
+}
+
+/// A queue of more packets is there not to be filled.
+const MOST_ROOM: u64 = 1 << 17;
 
 /// The discipline of a link whose queue is the host's own.
 fn custom_queue(spec: &LinkSpec, queues: &mut MakeQueue<'_>) -> Option<Box<dyn Discipline>> {

@@ -198,11 +198,11 @@ impl<A: Agent> Engine<A> {
             let now = self.core.now;
             match due {
                 DueNotice::Packet(id, slot) => {
-                    if let Some(header) = self.core.on_links.header(slot).copied()
+                    if let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
+                        && let Some(header) = self.core.on_links.header(slot)
                         && let Some(payload) = self.core.packets.take(slot)
-                        && let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
                     {
-                        let packet = Packet { header, payload };
+                        let packet = Packet { header: *header, payload };
                         agent.on_packet(
                             now,
                             packet,

@@ -60,6 +60,11 @@ pub(super) struct Ring {
 }
 
 impl OnLinks {
+    /// With room for this number of packets, which costs nothing before they come.
+    pub(crate) fn with_room(packets: usize) -> Self {
+        Self { places: Vec::with_capacity(packets) }
+    }
+
     #[inline]
     pub(super) fn get(&self, slot: Slot) -> Option<&OnLink> {
         self.places.get(slot.index())
@@ -257,7 +262,7 @@ mod tests {
         /// with what is known of it.
         #[test]
         fn as_queues_of_their_own(steps in prop::collection::vec((0_usize..2, 0_u8..4), 1..200)) {
-            let (mut packets, mut all) = (Arena::new(), OnLinks::default());
+            let (mut packets, mut all) = (Arena::with_room(0), OnLinks::default());
             let mut rings = [Ring::new(), Ring::new()];
             let mut plain: [(VecDeque<u32>, usize); 2] = Default::default();
             for (size, (which, step)) in (0_u32..).zip(steps) {

@@ -226,7 +226,12 @@ mod tests {
 
     impl Bench {
         fn new(settings: FqCoDel) -> Self {
-            Self { hold: FairHold::new(settings, 1), arena: Arena::new(), serial: 0, flows: BTreeMap::new() }
+            Self {
+                hold: FairHold::new(settings, 1),
+                arena: Arena::with_room(0),
+                serial: 0,
+                flows: BTreeMap::new(),
+            }
         }
 
         fn push(&mut self, now: Instant, flow: u32, size: u32, count: u64) {

@@ -63,6 +63,14 @@ impl Limit {
         }
     }
 
+    /// The packets that may wait by a limit in packets.
+    pub(crate) fn packets(self) -> Option<u64> {
+        match self {
+            Self::Packets(limit) | Self::Ns2Packets(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
     /// Returns true if the waiting packets take at least a third of the limit, by the limit's own
     /// measure.
     pub(crate) fn is_third_full(self, waiting: Waiting) -> bool {

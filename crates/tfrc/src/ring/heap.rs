@@ -14,7 +14,7 @@ impl<T, const N: usize> Heap<T, N> {
     #[inline(never)]
     fn grow(&mut self) {
         // Doubling would waste more than it saves here, and many queues never hold two.
-        let least = if self.0.is_empty() { 1 } else { 2 };
+        let least = if self.0.is_empty() { 1 } else { 4 };
         let more = (self.0.len() / 4).max(least).min(N.saturating_sub(self.0.len()));
         self.0.reserve_exact(more);
     }

@@ -45,12 +45,17 @@ impl Histogram {
     fn add(&mut self, cell: u16, times: u32) {
         let Some(count) = self.count.checked_add(times) else { return };
         self.count = count;
-        if let Cells::Small(counts) = &mut self.cells
-            && let Some(known) = counts.get_mut(usize::from(cell))
-            && let Some(more) = u16::try_from(times).ok().and_then(|times| known.checked_add(times))
-        {
-            *known = more;
-            return;
+        match &mut self.cells {
+            Cells::Small(counts) => {
+                if let Some(known) = counts.get_mut(usize::from(cell))
+                    && let Some(more) = u16::try_from(times).ok().and_then(|times| known.checked_add(times))
+                {
+                    *known = more;
+                    return;
+                }
+            }
+            Cells::Few(few) if times == 1 && few.len() < few.capacity().min(FEW) => return few.push(cell),
+            _ => {}
         }
         self.add_slowly(cell, times);
     }
@@ -59,18 +64,15 @@ impl Histogram {
     fn add_slowly(&mut self, cell: u16, times: u32) {
         match &mut self.cells {
             Cells::Few(few) if times == 1 && few.len() < FEW => {
-                if few.len() == few.capacity() {
-                    // Doubling would waste more than it saves here.
-                    few.reserve_exact((few.len() / 4).max(8).min(FEW - few.len()));
-                }
+                // Doubling would waste more than it saves here.
+                few.reserve_exact((few.len() / 4).max(16).min(FEW - few.len()));
                 few.push(cell);
             }
             Cells::Few(few) => {
-                let few = std::mem::take(few);
-                self.cells = Cells::Small(Vec::new());
-                for cell in few {
-                    self.put(cell, 1);
-                }
+                let mut counts = Vec::new();
+                grow(&mut counts, few.iter().max().copied().map_or(0, usize::from));
+                few.iter().for_each(|cell| counts[usize::from(*cell)] += 1);
+                self.cells = Cells::Small(counts);
                 self.put(cell, times);
             }
             _ => self.put(cell, times),

@@ -49,18 +49,24 @@ pub(crate) fn compare(
             side.add(drop);
         }
     }
-    // With thousands of flows each of the one kind would look at each of the other.
     let losing: Vec<&Side<'_>> =
         all.iter().filter(|side| !side.links.is_empty() && is_tcp(side.member)).collect();
-    let of_flow = |side: &Side<'_>| {
-        let equation = rate_control(side.member)?;
-        let tcps: Vec<&Side<'_>> = losing.iter().filter(|tcp| tcp.loses_where(side)).copied().collect();
+    // With thousands of flows each of the one kind would look at each of the other; most lose where
+    // others do.
+    let mut known: BTreeMap<&[LinkId], Result<Tcps, NoFactors>> = BTreeMap::new();
+    let compared = all.iter().map(|side| {
+        let Side { member, links, .. } = side;
+        let equation = rate_control(member)?;
+        let mut tcps = || {
+            let there = losing.iter().filter(|tcp| tcp.loses_on(links)).copied();
+            *known.entry(links).or_insert_with(|| Tcps::of(there))
+        };
         Some(match measured {
             None => AgainstTcp::without(NoFactors::DropsUnknown),
-            Some(_) => factors(side, &tcps, &equation).map_or_else(AgainstTcp::without, AgainstTcp::with),
+            Some(_) => factors(side, &mut tcps, &equation).map_or_else(AgainstTcp::without, AgainstTcp::with),
         })
-    };
-    all.iter().map(of_flow).collect()
+    });
+    compared.collect()
 }
 
 /// The equation of a flow whose rate it gives.
@@ -99,9 +105,9 @@ impl Side<'_> {
         }
     }
 
-    /// Returns true if a link has dropped packets of both.
-    fn loses_where(&self, other: &Self) -> bool {
-        self.links.iter().any(|link| other.links.contains(link))
+    /// Returns true if one of these links has dropped packets of it.
+    fn loses_on(&self, links: &[LinkId]) -> bool {
+        self.links.iter().any(|link| links.contains(link))
     }
 
     /// R, seconds.
@@ -139,34 +145,56 @@ fn loss_events(times: &[Instant], rtt: Duration) -> u64 {
     events
 }
 
-fn factors(own: &Side<'_>, tcps: &[&Side<'_>], equation: &Equation) -> Result<RateFactors, NoFactors> {
+/// The TCPs that lose packets on some links.
+#[derive(Debug, Clone, Copy)]
+struct Tcps {
+    flows: usize,
+    /// Loss events for each packet sent.
+    p: f64,
+    /// Means in seconds and bit/s.
+    rtt: f64,
+    timeout: f64,
+    goodput: f64,
+}
+
+impl Tcps {
+    fn of<'a, 'b: 'a>(tcps: impl Iterator<Item = &'a Side<'b>>) -> Result<Self, NoFactors> {
+        let few = NoFactors::FewLossEvents;
+        let (mut events, mut packets) = (0, 0);
+        let (mut goodputs, mut rtts, mut timeouts) = (Vec::new(), Vec::new(), Vec::new());
+        for tcp in tcps {
+            let rtt = tcp.rtt().ok_or(NoFactors::NothingArrived)?;
+            let of_flow = loss_events(&tcp.times, Duration::from_secs_f64(rtt));
+            if of_flow < LEAST_EVENTS {
+                return Err(few);
+            }
+            events += of_flow;
+            packets += tcp.record.counts.sent_packets;
+            goodputs.push(tcp.flow.goodput_bps.unwrap_or(0.0));
+            rtts.push(rtt);
+            timeouts.push(tcp.timeout(rtt));
+        }
+        let mean = |values: &[f64]| crate::statistics::mean(values).filter(|mean| *mean > 0.0);
+        let (Some(rtt), Some(timeout)) = (mean(&rtts), mean(&timeouts)) else { return Err(few) };
+        let goodput = mean(&goodputs).ok_or(NoFactors::NothingArrived)?;
+        Ok(Self { flows: rtts.len(), p: events as f64 / packets.max(1) as f64, rtt, timeout, goodput })
+    }
+}
+
+fn factors(
+    own: &Side<'_>,
+    tcps: &mut dyn FnMut() -> Result<Tcps, NoFactors>,
+    equation: &Equation,
+) -> Result<RateFactors, NoFactors> {
     let few = NoFactors::FewLossEvents;
     if own.record.counts.loss_events.unwrap_or(0) < LEAST_EVENTS {
         return Err(few);
     }
     let p = own.flow.loss_event_rate.filter(|p| *p > 0.0).ok_or(few)?;
-    let (mut events, mut packets) = (0, 0);
-    let (mut goodputs, mut rtts, mut timeouts) = (Vec::new(), Vec::new(), Vec::new());
-    for tcp in tcps {
-        let rtt = tcp.rtt().ok_or(NoFactors::NothingArrived)?;
-        let of_flow = loss_events(&tcp.times, Duration::from_secs_f64(rtt));
-        if of_flow < LEAST_EVENTS {
-            return Err(few);
-        }
-        events += of_flow;
-        packets += tcp.record.counts.sent_packets;
-        goodputs.push(tcp.flow.goodput_bps.unwrap_or(0.0));
-        rtts.push(rtt);
-        timeouts.push(tcp.timeout(rtt));
-    }
-    let mean = |values: &[f64]| crate::statistics::mean(values).filter(|mean| *mean > 0.0);
-    let (Some(tcp_rtt), Some(tcp_timeout)) = (mean(&rtts), mean(&timeouts)) else { return Err(few) };
-    let (Some(rtt), Some(goodput), Some(tcp_goodput)) =
-        (own.rtt(), own.flow.goodput_bps.filter(|rate| *rate > 0.0), mean(&goodputs))
-    else {
+    let tcps = tcps()?;
+    let (Some(rtt), Some(goodput)) = (own.rtt(), own.flow.goodput_bps.filter(|rate| *rate > 0.0)) else {
         return Err(NoFactors::NothingArrived);
     };
-    let tcp_p = events as f64 / packets.max(1) as f64;
     let segment = own.record.counts.sent_bytes as f64 / own.record.counts.sent_packets.max(1) as f64;
     let rate = |p: f64, rtt: f64, timeout: Option<f64>| {
         let r = Duration::from_secs_f64(rtt);
@@ -174,18 +202,18 @@ fn factors(own: &Side<'_>, tcps: &[&Side<'_>], equation: &Equation) -> Result<Ra
         equation.rate_with_timeout(segment, r, timeout, Probability::saturating(p)).bits_per_sec()
     };
     let own_rate = rate(p, rtt, None);
-    let with_its_p = rate(tcp_p, rtt, None);
-    let with_its_rtt = rate(tcp_p, tcp_rtt, None);
-    let with_its_timeout = rate(tcp_p, tcp_rtt, Some(tcp_timeout));
+    let with_its_p = rate(tcps.p, rtt, None);
+    let with_its_rtt = rate(tcps.p, tcps.rtt, None);
+    let with_its_timeout = rate(tcps.p, tcps.rtt, Some(tcps.timeout));
     Ok(RateFactors {
-        tcp_flows: tfrc_units::saturating(tcps.len()),
-        ratio: goodput / tcp_goodput,
+        tcp_flows: tfrc_units::saturating(tcps.flows),
+        ratio: goodput / tcps.goodput,
         obedience: goodput / own_rate,
         loss_events: own_rate / with_its_p,
         rtt: with_its_p / with_its_rtt,
         rto: with_its_rtt / with_its_timeout,
-        tcp: with_its_timeout / tcp_goodput,
-        tcp_loss_event_rate: tcp_p,
+        tcp: with_its_timeout / tcps.goodput,
+        tcp_loss_event_rate: tcps.p,
     })
 }
 

@@ -9,7 +9,7 @@ fn at_us(us: u64) -> Instant {
 }
 
 fn slot() -> Slot {
-    Arena::new().put(()).expect("an empty arena has room")
+    Arena::with_room(0).put(()).expect("an empty arena has room")
 }
 
 /// Serves one packet per millisecond over `range`, each of which has waited `delay_us`, always with
