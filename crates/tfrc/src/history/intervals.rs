@@ -3,8 +3,8 @@
 use tfrc_units::Probability;
 
 use crate::config::Settings;
-use crate::history::{dynamic_window, linux};
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
+use crate::history::{dynamic_window, linux};
 use crate::ring::{BoundedQueue, Memory, Store};
 use crate::study::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval};
 

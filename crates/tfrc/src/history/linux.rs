@@ -3,6 +3,7 @@
 //! RFC 5348 §5.4 averages k intervals after k loss events, the synthetic first one among them. The
 //! kernel averages k − 1, at most 8: 1/p stays at the synthetic interval until the second event,
 //! and then that interval is gone. It discounts nothing (§5.5 is optional).
+//! [`crate::study::Estimator::Linux`] is a receiver with it.
 
 use crate::history::mean::{Weighed, mean_interval as mean_of_rfc, mean_of_closed};
 use crate::study::{Estimator, Weights};
