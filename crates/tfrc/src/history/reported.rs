@@ -33,8 +33,8 @@ pub struct ReportedInterval {
 /// single values may be off by a third.
 ///
 /// Of the estimators, an exponentially weighted mean begins at the oldest interval given, and a
-/// dynamic history window is as long as the events it must hold. That of Linux takes the oldest of up
-/// to nine intervals for the synthetic first one.
+/// dynamic history window is as long as the events it must hold. That of Linux takes the oldest of
+/// up to nine intervals for the synthetic first one.
 #[must_use]
 pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
     let uncounted = uncounted_in_open(config);
