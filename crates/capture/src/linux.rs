@@ -2,9 +2,8 @@
 //!
 //! It differs from RFC 5348 §5 in four ways, each found by measurement:
 //!
-//! * After k loss events the mean is over k − 1 intervals, at most 8: between the first event and
-//!   the second, 1/p stays at the synthetic first interval, and at the second that interval is
-//!   gone. From the ninth event on both rules agree.
+//! * The mean is that of [`tfrc::history::linux`], over one interval too few until nine loss events
+//!   are there.
 //! * A new event needs CCVal to have grown by more than four modulo 16, so that one may be missed.
 //!   Once the current interval is the longest so far, any later packet with such a CCVal suffices.
 //! * CCVal is read on acknowledgements too, where the kernel sends zero.
@@ -12,8 +11,10 @@
 
 use std::collections::VecDeque;
 
-/// Weights of RFC 5348 §5.4, the newest interval first.
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+use tfrc::history::linux;
+
+/// Loss events kept: one more than there are intervals in the mean.
+const KEPT: usize = 9;
 /// Steps of CCVal in a round-trip time (RFC 4342 §8.1).
 const ROUND_TRIP: u8 = 4;
 /// Packets after a hole that make it a loss (RFC 5348 §5.1).
@@ -90,7 +91,7 @@ impl Linux {
         if !is_new {
             return;
         }
-        if self.starts.len() > WEIGHTS.len() {
+        if self.starts.len() == KEPT {
             self.starts.pop_front();
         }
         self.length = match self.starts.is_empty() {
@@ -132,22 +133,12 @@ impl Linux {
     /// 1/p by this rule in a report that acknowledges `ack`.
     pub(crate) fn inverse_p(&self, ack: u64) -> Option<f64> {
         let newest = *self.starts.back()?;
+        let open = ack.saturating_sub(newest) as f64 + 1.0;
         let closed = self.starts.iter().zip(self.starts.iter().skip(1)).map(|(a, b)| (b - a) as f64);
-        let mut lengths = vec![ack.saturating_sub(newest) as f64 + 1.0];
-        lengths.extend(closed.rev());
-        let count = (self.starts.len() - 1).min(WEIGHTS.len());
-        if count == 0 {
-            return self.first;
-        }
-        Some(mean(lengths.iter().take(count)).max(mean(lengths.iter().skip(1).take(count))))
+        // Only the interval before the first event is that of the first report.
+        let first = if self.starts.len() == 1 { self.first? } else { 0.0 };
+        Some(linux::mean_interval(first, open, closed.rev()))
     }
-}
-
-/// The weighted mean of RFC 5348 §5.4.
-fn mean<'a>(lengths: impl Iterator<Item = &'a f64>) -> f64 {
-    let (sum, weights) =
-        lengths.zip(WEIGHTS).fold((0.0, 0.0), |(sum, weights), (l, w)| (sum + l * w, weights + w));
-    sum / weights
 }
 
 #[cfg(test)]

@@ -108,6 +108,7 @@ fn estimator(estimator: &mut Estimator, keys: &mut Keys<'_>) {
         Estimator::default(),
         Estimator::EwmaLossInterval { weight: 0.75, open: OpenInterval::WhenLonger },
         Estimator::DynamicHistoryWindow { events: 4, window: HistoryWindow::ByRate },
+        Estimator::Linux,
     ];
     *estimator = keys.choice("estimator", all).unwrap_or(*estimator);
     match estimator {

@@ -8,6 +8,7 @@ mod delays;
 mod fixed_point;
 mod hops;
 mod language;
+mod linux_mean;
 mod mutants;
 mod ns2_nofeedback;
 mod ns2_slow_start;

@@ -9,6 +9,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use tfrc::history::linux::AGREES_FROM;
 use tfrc_units::{Duration, Instant, Probability, Rate, SeqNo48, f64_from_u64, saturating, u64_from_f64};
 
 use arrayvec::ArrayVec;
@@ -89,8 +90,6 @@ const TALLIES_PER_RTT: u64 = 8;
 const LATER_PACKETS: u64 = 4;
 /// Merged intervals remembered: as many as are reported.
 const MERGED: usize = 9;
-/// Loss events after which every receiver averages as many intervals as the estimator has.
-const FULL_HISTORY: u32 = 9;
 
 impl Verifier {
     pub(crate) const fn new(policy: Verification) -> Self {
@@ -296,7 +295,7 @@ impl Verifier {
     ) -> Probability {
         let sent = f64_from_u64(self.by_at_least(acknowledged).datagrams);
         let inverse = if claimed.is_zero() { f64::INFINITY } else { 1.0 / claimed.get() };
-        let first = self.first_loss.filter(|_| form == LossForm::RateAlone && self.rises < FULL_HISTORY);
+        let first = self.first_loss.filter(|_| form == LossForm::RateAlone && self.rises < AGREES_FROM);
         let beliefs = self.believed.iter().flatten().map(|belief| belief.head_start);
         let best = beliefs.chain(first).reduce(f64::max);
         if self.latest.is_some_and(|latest| inverse < latest) {

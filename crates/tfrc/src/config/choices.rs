@@ -33,6 +33,7 @@ impl Choices {
             Estimator::EwmaLossInterval { weight, .. } => {
                 check(weight_ok(weight), ConfigError::FilterWeight)?;
             }
+            Estimator::Linux => {}
         }
         if let HistoryDiscounting::Floor(floor) = self.discounting {
             check(floor > 0.0 && floor <= 1.0, ConfigError::DiscountFloor)?;

@@ -3,8 +3,8 @@
 use tfrc_units::Probability;
 
 use crate::config::Settings;
-use crate::history::dynamic_window;
 use crate::history::mean::{Weighed, mean_interval, mean_of_closed};
+use crate::history::{dynamic_window, linux};
 use crate::ring::{BoundedQueue, Memory, Store};
 use crate::study::{Estimator, HistoryDiscounting, MAX_INTERVALS, OpenInterval};
 
@@ -44,7 +44,7 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
         let keep = match choices.estimator {
             Estimator::AverageLossInterval { intervals, .. } => usize::from(intervals),
             // What the wire wants: nine with the open one (RFC 4342 §8.6.1).
-            Estimator::EwmaLossInterval { .. } => 8,
+            Estimator::EwmaLossInterval { .. } | Estimator::Linux => 8,
             Estimator::DynamicHistoryWindow { .. } => MAX_INTERVALS,
         };
         Self {
@@ -121,6 +121,11 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
                     window,
                 )
             }),
+            Estimator::Linux => self.closed.get(0).map(|oldest| {
+                // Nothing was lost in the synthetic interval.
+                let between = self.iter().filter(|i| i.lost > 0).map(|i| i.length);
+                linux::mean_interval(oldest.length, open.unwrap_or(0.0), between)
+            }),
         };
         mean.map_or(Probability::ZERO, |mean| Probability::saturating(1.0 / mean))
     }
@@ -154,7 +159,7 @@ impl<Room: Store<ClosedInterval>> Intervals<Room> {
 pub(crate) const fn open_policy(estimator: &Estimator) -> OpenInterval {
     match estimator {
         Estimator::AverageLossInterval { open, .. } | Estimator::EwmaLossInterval { open, .. } => *open,
-        Estimator::DynamicHistoryWindow { .. } => OpenInterval::WhenLonger,
+        Estimator::DynamicHistoryWindow { .. } | Estimator::Linux => OpenInterval::WhenLonger,
     }
 }
 

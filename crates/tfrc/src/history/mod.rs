@@ -6,6 +6,7 @@ mod dynamic_window;
 mod events;
 mod intervals;
 pub(crate) mod length;
+pub mod linux;
 mod losses;
 mod mean;
 mod reported;

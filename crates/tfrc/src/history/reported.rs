@@ -33,7 +33,8 @@ pub struct ReportedInterval {
 /// single values may be off by a third.
 ///
 /// Of the estimators, an exponentially weighted mean begins at the oldest interval given, and a
-/// dynamic history window is as long as the events it must hold.
+/// dynamic history window is as long as the events it must hold. That of Linux takes the oldest of
+/// up to nine intervals for the synthetic first one.
 #[must_use]
 pub fn loss_event_rate(lengths: &[f64], config: &Config) -> Probability {
     let uncounted = uncounted_in_open(config);
@@ -97,8 +98,10 @@ fn from_oldest(lengths: impl ExactSizeIterator<Item = (f64, OpenInMean)>, config
             open = counts.then_some(length);
         } else {
             let found_after = f64::from(settings.algorithm.choices().lost_after) + 1.0;
+            // The first is the synthetic one, or older than any estimator looks.
+            let lost = u64::from(i > 0);
             let interval =
-                ClosedInterval { packets: length, length, discount: 1.0, lossy: 0, lossless: 0, lost: 0 };
+                ClosedInterval { packets: length, length, discount: 1.0, lossy: 0, lossless: 0, lost };
             intervals.close(interval, if counts { length + found_after } else { 0.0 });
         }
     }

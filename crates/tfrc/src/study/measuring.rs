@@ -59,6 +59,10 @@ pub enum Estimator {
         /// Reach of the window into the past.
         window: HistoryWindow,
     },
+    /// That of Linux 6.1's CCID 3: the average of 8 intervals without the synthetic first one once
+    /// there is another, and without discounting. It differs from RFC 5348 §5.4 until there are
+    /// nine loss events.
+    Linux,
 }
 
 /// The window of packets in which a [`Estimator::DynamicHistoryWindow`] counts loss events.
