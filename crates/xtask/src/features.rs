@@ -1,5 +1,5 @@
-//! Combinations of features: each crate that has features is checked with none and with all of them,
-//! and with each alone if other programs add it. The full form has each alone for all crates.
+//! Combinations of features: each crate that has features is checked with none and with all of
+//! them, and with each alone if other programs add it. The full form has each alone for all crates.
 
 use std::collections::BTreeMap;
 

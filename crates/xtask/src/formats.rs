@@ -7,9 +7,10 @@ use crate::{Outcome, cargo, files, root};
 pub(crate) fn check() -> Outcome {
     let manifests = workspaces()?;
     for manifest in &manifests {
+        let place = root().join(manifest);
         // Without `--all` the others leave out what they take from this workspace.
         let all = (manifest == "Cargo.toml").then_some("--all");
-        run(cargo().args(["fmt", "--check", "--manifest-path", manifest]).args(all).current_dir(root()))
+        run(cargo().args(["fmt", "--check"]).args(all).current_dir(place.parent().unwrap_or(root())))
             .map_err(|why| format!("{manifest}: {why}"))?;
     }
     println!("   {} workspaces", manifests.len());

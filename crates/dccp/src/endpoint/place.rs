@@ -16,7 +16,8 @@ pub(super) enum Place {
     Free,
     /// The place of this connection, which has left our Syncs unanswered.
     GivenUpBy(ConnectionId),
-    /// A connection is being asked if it is still there, or has just ended: the client may ask again.
+    /// A connection has just ended, or is being asked if it is still there: the client may ask
+    /// again.
     Undecided,
     /// No place is free.
     Taken,
