@@ -36,7 +36,8 @@ pub struct EmuArgs {
     /// program that uses the CPU for 2 s without sleeping is killed (SIGXCPU)
     #[arg(long)]
     pub first: bool,
-    /// Capture the packets that join the queue of a link; may be given several times
+    /// Capture the packets that join the queue of a link, before it marks any; may be given several
+    /// times
     #[arg(long, num_args = 2, value_names = ["LINK", "FILE"])]
     pub pcap: Vec<String>,
     /// Read a job of `tfrc-lab` from standard input, write its result to standard output
