@@ -168,6 +168,10 @@ pub(crate) struct DelayBound {
     resumed: Instant,
     /// Time spent in competing, up to the beginning of the present one.
     competed: Duration,
+    /// When a packet last went later than the limit let it: the application had none.
+    short_at: Instant,
+    /// The newest report: it may have moved the time of the next packet into the past.
+    heard: Instant,
     /// Since then a report is waited for.
     waiting_since: Option<Instant>,
 }
@@ -244,6 +248,8 @@ impl DelayBound {
             last_sent: Instant::ZERO,
             resumed: Instant::ZERO,
             competed: Duration::ZERO,
+            short_at: Instant::ZERO,
+            heard: Instant::ZERO,
             waiting_since: None,
         })
     }
@@ -280,6 +286,9 @@ impl DelayBound {
     /// A packet goes. Returns true if the limit has changed: it is halved whenever a report is
     /// overdue, as the path may have become slower, or stand still.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) -> bool {
+        if self.paces && now > self.pacing.next_send().max(self.heard) {
+            self.short_at = now;
+        }
         self.pacing.on_sent(now, size);
         if self.paces && self.pacing.next_send() > now {
             self.limited.on_not_limited(now);
@@ -314,13 +323,10 @@ impl DelayBound {
     /// A report has come.
     pub(crate) fn on_report(&mut self, now: Instant, report: DelayReport) {
         let DelayReport { grain, rtt, receive_rate, .. } = report;
+        self.heard = now;
         self.waiting_since = (self.last_sent > report.newest_sent_at).then_some(now);
         let coverage = self.limited.on_feedback(now, report.newest_sent_at, rtt);
         let Some(sample) = report.sample.filter(|_| !receive_rate.is_zero()) else { return };
-        match coverage {
-            Coverage::DataLimited => self.passed.maximize(now, receive_rate),
-            Coverage::NotDataLimited => self.passed.update(now, receive_rate, sample),
-        }
         let former = self.least_rtt.unwrap_or(sample);
         let least_rtt = former.min(sample);
         self.least_rtt = Some(least_rtt);
@@ -336,15 +342,36 @@ impl DelayBound {
             fell: sample < former,
             sank: sample + self.most / GONE < former,
         };
+        let offered = self.offered(&report, seen);
+        match (offered, coverage) {
+            (Some(offered), _) => self.passed.maximize(now, offered),
+            (None, Coverage::DataLimited) => self.passed.maximize(now, receive_rate),
+            (None, Coverage::NotDataLimited) => self.passed.update(now, receive_rate, sample),
+        }
         self.step(now, &report, seen);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
-        let is_used = coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED;
+        let is_used = match offered {
+            Some(offered) => offered > receive_rate || receive_rate >= self.limit * USED,
+            None => coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED,
+        };
         let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), is_used);
         self.limit = match self.state {
             // Several flows at their least rate would keep the queue that they want to see gone.
             State::Draining { .. } => limit,
             _ => limit.max(report.initial_rate),
         };
+    }
+
+    /// What arrives if it is less than the path carries: while there is no queue and no loss, and
+    /// the application had nothing to send at times.
+    fn offered(&self, report: &DelayReport, seen: Seen) -> Option<Rate> {
+        let held = matches!(self.state, State::Held { .. });
+        let (sample, rtt, ..) = self.newest;
+        let short = self.short_at + sample.max(rtt) * 2 > report.newest_sent_at;
+        if !held || !short || report.lost || seen.queue > self.most / GONE {
+            return None;
+        }
+        Some((self.limit * 0.9).min(report.receive_rate * 1.6).max(report.receive_rate))
     }
 
     /// The next state, by the queueing delay.
