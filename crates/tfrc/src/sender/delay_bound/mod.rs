@@ -35,6 +35,9 @@ const SENT: f64 = 0.9375;
 /// A flow whose packets arrive at this part of the limit uses it, though it paces itself: the limit
 /// may have grown by a quarter since they left, 1/(1 + [`GAIN`]), and a packet of noise is off.
 const USED: f64 = 0.75;
+/// Part of the growth by which the limit rises above what arrives, where that is all that the
+/// application offers: the effect is seen two or three reports later.
+const OFFERED: f64 = 0.25;
 /// A queue that has not become shorter while the rate fell to this part is not this flow's.
 const CUT: f64 = 0.75;
 /// A queue has answered to a draining if it became shorter by this part of the bound.
@@ -342,36 +345,40 @@ impl DelayBound {
             fell: sample < former,
             sank: sample + self.most / GONE < former,
         };
-        let offered = self.offered(&report, seen);
-        match (offered, coverage) {
-            (Some(offered), _) => self.passed.maximize(now, offered),
-            (None, Coverage::DataLimited) => self.passed.maximize(now, receive_rate),
-            (None, Coverage::NotDataLimited) => self.passed.update(now, receive_rate, sample),
+        let offers_less = self.offers_less(&report, seen);
+        match coverage {
+            Coverage::NotDataLimited if !offers_less => self.passed.update(now, receive_rate, sample),
+            _ => self.passed.maximize(now, receive_rate),
         }
         self.step(now, &report, seen);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
-        let is_used = match offered {
-            Some(offered) => offered > receive_rate || receive_rate >= self.limit * USED,
-            None => coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED,
+        let is_used = if offers_less {
+            seen.arrives >= self.limit / 2.0
+        } else {
+            coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED
         };
         let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), is_used);
         self.limit = match self.state {
             // Several flows at their least rate would keep the queue that they want to see gone.
             State::Draining { .. } => limit,
+            State::Held { .. } if offers_less && is_used => {
+                let growth = (limit / self.passed.maximum() - 1.0).max(0.0) * OFFERED;
+                // Twice what arrives, as RFC 5348 §4.3 has it.
+                let rises = (self.limit * (1.0 + growth)).min(seen.arrives * 2.0);
+                limit.max(rises).max(report.initial_rate)
+            }
             _ => limit.max(report.initial_rate),
         };
     }
 
-    /// What arrives if it is less than the path carries: while there is no queue and no loss, and
-    /// the application had nothing to send at times.
-    fn offered(&self, report: &DelayReport, seen: Seen) -> Option<Rate> {
-        let held = matches!(self.state, State::Held { .. });
-        let (sample, rtt, ..) = self.newest;
-        let short = self.short_at + sample.max(rtt) * 2 > report.newest_sent_at;
-        if !held || !short || report.lost || seen.queue > self.most / GONE {
-            return None;
-        }
-        Some((self.limit * 0.9).min(report.receive_rate * 1.6).max(report.receive_rate))
+    /// The application had nothing to send at times, and there is neither a queue nor a loss: what
+    /// arrives is what it offers, as in a data-limited interval, and the path may carry more.
+    fn offers_less(&self, report: &DelayReport, seen: Seen) -> bool {
+        let (_, longer, ..) = self.newest;
+        matches!(self.state, State::Held { .. })
+            && self.short_at + longer * 2 > report.newest_sent_at
+            && !report.lost
+            && seen.queue <= self.most / GONE
     }
 
     /// The next state, by the queueing delay.
