@@ -172,7 +172,7 @@ pub(crate) struct DelayBound {
     /// Time spent in competing, up to the beginning of the present one.
     competed: Duration,
     /// When a packet last went later than the limit let it: the application had none.
-    short_at: Instant,
+    short_at: Option<Instant>,
     /// The newest report: it may have moved the time of the next packet into the past.
     heard: Instant,
     /// Since then a report is waited for.
@@ -251,7 +251,7 @@ impl DelayBound {
             last_sent: Instant::ZERO,
             resumed: Instant::ZERO,
             competed: Duration::ZERO,
-            short_at: Instant::ZERO,
+            short_at: None,
             heard: Instant::ZERO,
             waiting_since: None,
         })
@@ -290,7 +290,7 @@ impl DelayBound {
     /// overdue, as the path may have become slower, or stand still.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) -> bool {
         if self.paces && now > self.pacing.next_send().max(self.heard) {
-            self.short_at = now;
+            self.short_at = Some(now);
         }
         self.pacing.on_sent(now, size);
         if self.paces && self.pacing.next_send() > now {
@@ -376,7 +376,7 @@ impl DelayBound {
     fn offers_less(&self, report: &DelayReport, seen: Seen) -> bool {
         let (_, longer, ..) = self.newest;
         matches!(self.state, State::Held { .. })
-            && self.short_at + longer * 2 > report.newest_sent_at
+            && self.short_at.is_some_and(|at| at + longer * 2 > report.newest_sent_at)
             && !report.lost
             && seen.queue <= self.most / GONE
     }
