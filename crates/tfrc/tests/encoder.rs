@@ -112,7 +112,8 @@ fn run(case: Case) -> Run {
 const HALVING: Case =
     Case { part: 1.0, bound: 100, feedback: 40, rates: [2e6, 1e6, 2e6], most: f64::INFINITY, lost_one_in: 0 };
 
-/// It comes to seven tenths of what it could have, and within the bound, also after a halving.
+/// From three quarters of the estimate on the encoder has seven tenths of the line, below in
+/// proportion, and the queue is within the bound, also after a halving.
 #[test]
 fn an_encoder_that_makes_less_than_it_is_told_keeps_its_rate() {
     for bound in [50, 100] {
