@@ -43,6 +43,9 @@ struct Run {
     dropped: u32,
 }
 
+/// A number, and the time of arrival.
+type Packet = (u64, Instant);
+
 fn run(case: Case) -> Run {
     let Case { part, bound, feedback, rates, most, lost_one_in } = case;
     let max_queue_delay = if bound == 0 { QueueDelay::Unlimited } else { QueueDelay::AtMost(MS * bound) };
@@ -52,8 +55,8 @@ fn run(case: Case) -> Run {
     let mut run = Run::default();
     let mut delays: [Vec<Duration>; 3] = Default::default();
     let (mut free, mut backlog, mut id) = (Instant::ZERO, 0.0, 0);
-    let mut flying: VecDeque<(u64, Instant)> = VecDeque::new();
-    let mut reports: VecDeque<(Instant, Duration, Vec<(u64, Instant)>)> = VecDeque::new();
+    let mut flying: VecDeque<Packet> = VecDeque::new();
+    let mut reports: VecDeque<(Instant, Duration, Vec<Packet>)> = VecDeque::new();
     for ms in 0..60_000u64 {
         let now = Instant::ZERO + MS * ms;
         let phase = (ms / 20_000) as usize;
