@@ -34,8 +34,8 @@ struct Case {
     lost_one_in: u64,
 }
 
-/// By time on the path: parts of its rate used in 10 to 20 s, 30 to 40 s and 50 to 60 s, 95th
-/// percentiles of the queueing delay in milliseconds there, and packets that the queue did not take.
+/// Parts of the path's rate used in 10 to 20 s, 30 to 40 s and 50 to 60 s, 95th percentiles of the
+/// queueing delay in milliseconds there, and packets that the queue did not take.
 #[derive(Debug, Default)]
 struct Run {
     used: [f64; 3],
