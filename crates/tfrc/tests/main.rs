@@ -1,6 +1,7 @@
 //! The integration tests of this crate, as one program: a file of this folder is a module here.
 
 mod circuit_breaker;
+mod encoder;
 mod examples;
 mod fixed_point;
 mod receive_rate;

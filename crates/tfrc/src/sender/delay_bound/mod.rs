@@ -35,6 +35,9 @@ const SENT: f64 = 0.9375;
 /// A flow whose packets arrive at this part of the limit uses it, though it paces itself: the limit
 /// may have grown by a quarter since they left, 1/(1 + [`GAIN`]), and a packet of noise is off.
 const USED: f64 = 0.75;
+/// Part of the growth by which the limit rises above what arrives, where that is all that the
+/// application offers: the effect is seen two or three reports later.
+const OFFERED: f64 = 0.25;
 /// A queue that has not become shorter while the rate fell to this part is not this flow's.
 const CUT: f64 = 0.75;
 /// A queue has answered to a draining if it became shorter by this part of the bound.
@@ -168,6 +171,10 @@ pub(crate) struct DelayBound {
     resumed: Instant,
     /// Time spent in competing, up to the beginning of the present one.
     competed: Duration,
+    /// When a packet last went later than the limit let it: the application had none.
+    short_at: Option<Instant>,
+    /// The newest report: it may have moved the time of the next packet into the past.
+    heard: Instant,
     /// Since then a report is waited for.
     waiting_since: Option<Instant>,
 }
@@ -244,6 +251,8 @@ impl DelayBound {
             last_sent: Instant::ZERO,
             resumed: Instant::ZERO,
             competed: Duration::ZERO,
+            short_at: None,
+            heard: Instant::ZERO,
             waiting_since: None,
         })
     }
@@ -280,6 +289,9 @@ impl DelayBound {
     /// A packet goes. Returns true if the limit has changed: it is halved whenever a report is
     /// overdue, as the path may have become slower, or stand still.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u32) -> bool {
+        if self.paces && now > self.pacing.next_send().max(self.heard) {
+            self.short_at = Some(now);
+        }
         self.pacing.on_sent(now, size);
         if self.paces && self.pacing.next_send() > now {
             self.limited.on_not_limited(now);
@@ -314,13 +326,10 @@ impl DelayBound {
     /// A report has come.
     pub(crate) fn on_report(&mut self, now: Instant, report: DelayReport) {
         let DelayReport { grain, rtt, receive_rate, .. } = report;
+        self.heard = now;
         self.waiting_since = (self.last_sent > report.newest_sent_at).then_some(now);
         let coverage = self.limited.on_feedback(now, report.newest_sent_at, rtt);
         let Some(sample) = report.sample.filter(|_| !receive_rate.is_zero()) else { return };
-        match coverage {
-            Coverage::DataLimited => self.passed.maximize(now, receive_rate),
-            Coverage::NotDataLimited => self.passed.update(now, receive_rate, sample),
-        }
         let former = self.least_rtt.unwrap_or(sample);
         let least_rtt = former.min(sample);
         self.least_rtt = Some(least_rtt);
@@ -336,15 +345,40 @@ impl DelayBound {
             fell: sample < former,
             sank: sample + self.most / GONE < former,
         };
+        let offers_less = self.offers_less(&report, seen);
+        match coverage {
+            Coverage::NotDataLimited if !offers_less => self.passed.update(now, receive_rate, sample),
+            _ => self.passed.maximize(now, receive_rate),
+        }
         self.step(now, &report, seen);
         let queue = sample.saturating_sub(self.least_rtt.unwrap_or(sample) + grain);
-        let is_used = coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED;
+        let is_used = if offers_less {
+            seen.arrives >= self.limit / 2.0
+        } else {
+            coverage == Coverage::NotDataLimited || receive_rate >= self.limit * USED
+        };
         let limit = self.rate(now, queue, sample.max(grain).max(Duration::from_nanos(1)), is_used);
         self.limit = match self.state {
             // Several flows at their least rate would keep the queue that they want to see gone.
             State::Draining { .. } => limit,
+            State::Held { .. } if offers_less && is_used => {
+                let growth = (limit / self.passed.maximum() - 1.0).max(0.0) * OFFERED;
+                // Twice what arrives, as RFC 5348 §4.3 has it.
+                let rises = (self.limit * (1.0 + growth)).min(seen.arrives * 2.0);
+                limit.max(rises).max(report.initial_rate)
+            }
             _ => limit.max(report.initial_rate),
         };
+    }
+
+    /// The application had nothing to send at times, and there is neither a queue nor a loss: what
+    /// arrives is what it offers, as in a data-limited interval, and the path may carry more.
+    fn offers_less(&self, report: &DelayReport, seen: Seen) -> bool {
+        let (_, longer, ..) = self.newest;
+        matches!(self.state, State::Held { .. })
+            && self.short_at.is_some_and(|at| at + longer * 2 > report.newest_sent_at)
+            && !report.lost
+            && seen.queue <= self.most / GONE
     }
 
     /// The next state, by the queueing delay.
