@@ -457,7 +457,10 @@ impl LossHistory {
         }
         let first = FirstInterval { origin, length: self.first_length.unwrap_or(1.0) };
         if replay {
-            self.events = self.settled.clone().map_or_else(|| self.events.emptied(), common);
+            self.events = match self.settled.clone() {
+                Some(settled) => common(settled),
+                None => self.events.emptied(),
+            };
             for run in self.losses.declared() {
                 self.events.add(&run, first);
             }
