@@ -31,7 +31,7 @@ const PARTS: [Part; 21] = [
     ("gstreamer", 6, integrations::gstreamer),
     ("icmp", 2, || hostile::table("icmp")),
     ("integrations", 8, integrations::full),
-    ("linux-dccp", 12, integrations::linux_dccp),
+    ("linux-dccp", 9, integrations::linux_dccp),
     ("mutants", 25, || mutants::run(&mutants::Choice::default())),
     ("playground", 6, playground::browse),
     ("semver", 10, packages::semver),
