@@ -94,7 +94,7 @@ def ccids(value):
 
 
 def slow_reader(seen):
-    """What our reports of a reader that stands still do to the kernel's rate, and what it makes of a Data Dropped."""
+    """The kernel's rate under our reports of a reader that stands still, and its answer to a Data Dropped."""
     slow = len(seen.packets.said(False, wire.SLOW_RECEIVER))
     rates = [float(one["x"]) / 1e3 for one in seen.kernels("tx")]
     ignored = sum(f"option {wire.DATA_DROPPED}(" in line and "ignoring" in line for line in seen.lines)
@@ -122,7 +122,7 @@ def unread(seen):
 
 
 def optimism(seen):
-    """What becomes of acknowledgements that say too much."""
+    """The counts of acknowledgements that claim too much."""
     end, rates = seen.end(), [float(one["x"]) / 1e3 for one in seen.kernels("tx")]
     syncs = seen.packets.types[wire.SYNC]
     if rates:

@@ -6,7 +6,7 @@ import time
 
 
 class Lines:
-    """What a pipe has brought so far, read by a thread of its own."""
+    """The lines that a pipe has brought so far, read by a thread of its own."""
 
     def __init__(self, pipe):
         self.lines, self.times = [], []

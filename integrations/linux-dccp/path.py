@@ -48,7 +48,7 @@ def options():
 
 
 class Path:
-    """What happens to frames."""
+    """Decides on each frame: lost, changed, or passed on; and counts them."""
 
     def __init__(self, asked):
         self.asked, self.chance = asked, random.Random(asked.seed)

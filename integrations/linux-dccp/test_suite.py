@@ -29,7 +29,7 @@ def frame(kind, rest=b"", offset=0, addresses=FOUR):
 
 
 def sums(packet):
-    """What the checksums of a packet come to: all ones each if they are right."""
+    """The sums over a packet with its checksums: all ones each if they are right."""
     dccp = packet.addresses + struct.pack("!II", len(packet.dccp), 33) + packet.dccp
     return [wire.total(dccp)] + ([wire.total(packet.frame[14:34])] if packet.at == 34 else [])
 

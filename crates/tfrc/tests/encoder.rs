@@ -1,5 +1,5 @@
-//! An encoder that makes less than it is told, picture by picture, with a bound on the queueing
-//! delay.
+//! A video encoder whose rate is a part of the target rate, and whose packets leave picture by
+//! picture, under a bound on the queueing delay.
 
 use std::collections::VecDeque;
 

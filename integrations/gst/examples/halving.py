@@ -266,7 +266,7 @@ def run(given):
 
 
 def watched(statistics):
-    """What the browser says of the stream at its end, and how late its pictures are."""
+    """The browser's statistics of the stream at its end, and the delay of its pictures."""
     last = {}
     for line in statistics.read_text().splitlines():
         for flow in json.loads(line)["flows"]:

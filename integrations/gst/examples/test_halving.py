@@ -1,4 +1,4 @@
-"""What a run to a browser is judged by, on statistics made by hand: `python3 -m unittest discover integrations/gst/examples`."""
+"""The judgement of a run to a browser, on statistics made by hand: `python3 -m unittest discover integrations/gst/examples`."""
 
 import json
 import tempfile
