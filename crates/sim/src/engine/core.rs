@@ -248,7 +248,7 @@ impl<P> Core<P> {
     /// Sends a packet of `size` bytes on its way from a node to another, its destination.
     #[inline(always)]
     fn forward(&mut self, node: NodeId, to: NodeId, slot: Slot, size: u32, came: Came) {
-        let Leg { first, then, .. } = self.leg(node, to, came);
+        let (first, then) = self.leg(node, to, came);
         if then != LinkId::NONE {
             return self.carry(first, then, slot, size);
         }
@@ -589,13 +589,16 @@ struct Arrived {
 /// queue.
 #[inline(always)]
 fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Arrived> {
-    let packet = link.take(all).map(|Popped { slot, size, to, .. }| Arrived { slot, size, to });
+    let Some(Popped { slot, size, to, .. }) = link.take(all) else {
+        link.pending = NEVER;
+        return None;
+    };
     let at = link.next_arrival(all);
     link.pending = at;
     if at != NEVER {
         events.follow(Entry::new(at, link.turn, event));
     }
-    packet
+    Some(Arrived { slot, size, to })
 }
 
 /// Puts the arrival of a packet that has joined a plain link into the event queue, if it is the
