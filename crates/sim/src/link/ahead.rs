@@ -190,7 +190,7 @@ impl Link {
             let time = on_line.end.saturating_since(on_line.start);
             self.busy_ns = self.busy_ns.wrapping_sub(time.as_nanos());
             self.waited_ns -= nanos(arrives, on_line.start);
-            if self.counts_queue {
+            if self.counts_bytes {
                 self.unqueue(size);
             }
         }

@@ -73,9 +73,9 @@ pub(crate) struct Link {
     pub(crate) to: NodeId,
     /// Where packets with a time to come are put on this line from.
     pub(crate) feeder: Feeder,
-    /// Something may ask for `queued_bytes`: the queue of a plain link has a limit or a controller,
-    /// or was given one.
-    counts_queue: bool,
+    /// Something may ask for `queued_bytes`: the queue of a plain link has a limit that is not in
+    /// packets or a controller, or was given one.
+    counts_bytes: bool,
     /// The link's arrivals are certain, see [`Link::is_certain`].
     certain: bool,
     queue: Policy,
@@ -112,7 +112,8 @@ impl Link {
             queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
             ring: Ring::new(),
             queued_bytes: 0,
-            counts_queue: !plain || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited)),
+            counts_bytes: !plain
+                || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited | Limit::Packets(_))),
             granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().cloned().collect(),
             former: None,
@@ -172,8 +173,9 @@ impl Link {
     fn admit(&mut self, all: &mut OnLinks, now: Instant, packet: Slot, size: u32) -> Result<(), DropCause> {
         match self.queue {
             Policy::Passive(Limit::Unlimited) => {}
+            // Who has left the line is looked at only where it matters.
+            Policy::Passive(Limit::Packets(limit)) if self.packets_at_most() < limit => {}
             Policy::Passive(limit) => {
-                // Who has left the line is looked at only where it matters.
                 if !limit.admits(self.waiting_at_most(), self.cost(size))
                     && self.is_full(all, now, limit, size)
                 {
@@ -231,7 +233,7 @@ impl Link {
         let time = on_line.end.as_nanos().wrapping_sub(on_line.start.as_nanos());
         self.busy_ns = self.busy_ns.wrapping_add(time);
         self.waited_ns += nanos(arrived, on_line.start);
-        if self.counts_queue {
+        if self.counts_bytes {
             self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
         }
         if let Some(ahead) = &mut self.ahead {
@@ -288,11 +290,15 @@ impl Link {
     /// to have left the line.
     #[inline]
     fn waiting_at_most(&self) -> Waiting {
-        let packets = match &self.ahead {
+        Waiting { packets: self.packets_at_most(), bytes: self.queued_bytes }
+    }
+
+    #[inline]
+    fn packets_at_most(&self) -> u64 {
+        match &self.ahead {
             Some(ahead) => saturating::<u64>(ahead.on_line()),
             None => self.ring.on_line(),
-        };
-        Waiting { packets, bytes: self.queued_bytes }
+        }
     }
 
     /// The times and the size of the first packet that is not known to have left the line.
@@ -353,7 +359,7 @@ impl Link {
             self.forget_delays(all);
         }
         let popped = self.ring.pop_front(all)?;
-        if self.counts_queue && popped.place == LastSeen::OnLine && self.ahead.is_none() {
+        if self.counts_bytes && popped.place == LastSeen::OnLine && self.ahead.is_none() {
             self.unqueue(popped.size);
         }
         Some(popped)
@@ -374,7 +380,7 @@ impl Link {
     pub(crate) fn change(&mut self, all: &mut OnLinks, now: Instant, change: LinkChange) {
         let LinkChange { at: _, rate, delay, limit, losses } = change;
         self.certain = false;
-        self.count_queue(all);
+        self.count_bytes(all);
         if let Some(delay) = delay {
             self.set_delay(all, now, delay);
         }
@@ -393,7 +399,7 @@ impl Link {
     /// of the packet in transmission goes at that rate too.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
-        self.count_queue(all);
+        self.count_bytes(all);
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
@@ -503,9 +509,9 @@ impl Link {
 
     /// Counts the bytes in the queue from now on, of a link on which every packet has an event.
     #[cold]
-    fn count_queue(&mut self, all: &OnLinks) {
-        if !self.counts_queue {
-            self.counts_queue = true;
+    fn count_bytes(&mut self, all: &OnLinks) {
+        if !self.counts_bytes {
+            self.counts_bytes = true;
             let departed = saturating::<usize>(self.ring.departed());
             self.queued_bytes = self.ring.iter(all).skip(departed).map(|held| self.cost(held.size())).sum();
         }
