@@ -237,9 +237,9 @@ impl Link {
             self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
         }
         if let Some(ahead) = &mut self.ahead {
-            // One for each that comes: there are never more than were on the link at one time.
-            if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
-                self.queued_bytes = self.queued_bytes.saturating_sub(cost(self.granule, size));
+            if ahead.is_full() {
+                let left = ahead.make_room(now, self.delay, self.granule);
+                self.queued_bytes = self.queued_bytes.saturating_sub(left);
             }
             ahead.push(Passing { on_line, rest: self.line.rest(), size, slot: packet, then });
         }
