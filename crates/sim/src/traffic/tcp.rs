@@ -199,7 +199,9 @@ impl TcpSink {
 
     #[inline]
     fn answer<P: Clone + From<Segment>>(&mut self, ack: Option<Ack>, context: &mut Context<'_, P>) {
-        if let Some((ack, peer)) = ack.zip(self.peer) {
+        if let Some(ack) = ack
+            && let Some(peer) = self.peer
+        {
             send(context, peer, self.settings.ack_size(&ack), Ecn::NotEct, ack);
         }
         schedule(context, PROTOCOL, self.sink.poll_timeout());
