@@ -262,9 +262,10 @@ impl<P> Core<P> {
         if let Feeder::One(_) = link.feeder {
             return self.offer_barred(first, slot, size);
         }
+        let plain = link.is_plain();
         match link.offer(&mut self.on_links, self.now, slot, size) {
             Ok(arrives) => {
-                if !link.is_plain() {
+                if !plain {
                     return self.joined(first, slot);
                 }
                 queue_first(link, arrives, EngineEvent::Arrival(first), &mut self.events);

@@ -175,7 +175,7 @@ impl Link {
             let (on_line, rest, size) = (held.on_line, held.rest, held.size());
             ahead.push(Passing { on_line, rest, size, slot, then: LinkId::NONE });
         }
-        ahead.departed = saturating::<usize>(self.ring.departed());
+        ahead.departed = self.ring.departed(all);
         self.ahead = Some(Box::new(ahead));
     }
 

@@ -110,7 +110,11 @@ impl Link {
             certain: plain && line.is_certain() && spec.delay > Duration::ZERO,
             line,
             queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
-            ring: Ring::new(),
+            ring: if plain && spec.queue == Queue::DropTail(Limit::Unlimited) {
+                Ring::unseen()
+            } else {
+                Ring::new()
+            },
             queued_bytes: 0,
             counts_bytes: !plain
                 || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited | Limit::Packets(_))),
@@ -232,7 +236,9 @@ impl Link {
         // It never ends before it starts.
         let time = on_line.end.as_nanos().wrapping_sub(on_line.start.as_nanos());
         self.busy_ns = self.busy_ns.wrapping_add(time);
-        self.waited_ns += nanos(arrived, on_line.start);
+        if on_line.start > arrived {
+            self.waited_ns += nanos(arrived, on_line.start);
+        }
         if self.counts_bytes {
             self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
         }
@@ -512,7 +518,8 @@ impl Link {
     fn count_bytes(&mut self, all: &OnLinks) {
         if !self.counts_bytes {
             self.counts_bytes = true;
-            let departed = saturating::<usize>(self.ring.departed());
+            self.ring.look(all);
+            let departed = self.ring.departed(all);
             self.queued_bytes = self.ring.iter(all).skip(departed).map(|held| self.cost(held.size())).sum();
         }
     }
