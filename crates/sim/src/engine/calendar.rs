@@ -219,7 +219,8 @@ impl Events {
         }
         let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
         if day >= self.far_day {
-            return self.begin_far_day(until);
+            self.begin_far_day(until);
+            return self.pop_near(until);
         }
         self.today = day;
         self.seen.days += 1;
@@ -234,31 +235,33 @@ impl Events {
         self.pop_near(until)
     }
 
-    /// [`Self::begin_day`] where an age or the heap comes first.
+    /// [`Self::begin_day`] where an age or the heap comes first: sorts in what is due first.
     #[inline(never)]
-    fn begin_far_day(&mut self, until: Instant) -> Option<Entry> {
+    fn begin_far_day(&mut self, until: Instant) {
         // A day after the last is none, whatever it is.
         if self.far_day == u64::MAX || self.far_day > until.as_nanos() >> self.shift {
-            return None;
+            return;
         }
         self.today = self.far_day;
         self.bring_near();
         self.sort_today();
-        self.pop(until)
+        if self.near.is_empty() {
+            let first = self.begin_day(until);
+            self.near.extend(first);
+        }
     }
 
     /// Sorts in what is listed for today.
     #[inline(never)]
     fn sort_today(&mut self) {
-        self.lists.take(&mut self.cells, self.today, &mut self.near);
-        match self.near.as_mut_slice() {
-            [_] => return,
-            [first, second] => {
-                if *first < *second {
-                    core::mem::swap(first, second);
-                }
+        if let Some([one, other]) = self.lists.take_two(&mut self.cells, self.today) {
+            self.near.extend(if one < other { [other, one] } else { [one, other] });
+        } else {
+            self.lists.take(&mut self.cells, self.today, &mut self.near);
+            if self.near.len() < 2 {
+                return;
             }
-            all => all.sort_unstable_by_key(|entry| Reverse(*entry)),
+            self.near.sort_unstable_by_key(|entry| Reverse(*entry));
         }
         self.seen.sorted(saturating::<u32>(self.near.len()));
     }
@@ -421,6 +424,20 @@ impl Lists {
         cells.free = core::mem::replace(first, NONE);
         self.empty(list);
         Some(entry)
+    }
+
+    /// Takes a day's entries out if there are two.
+    fn take_two(&mut self, cells: &mut Cells, day: u64) -> Option<[Entry; 2]> {
+        let first = *self.first.get(index(day % DAYS))?;
+        let CalendarCell { entry, next } = *cells.all.get(index(u64::from(first)))?;
+        let other = cells.all.get_mut(index(u64::from(next)))?;
+        if other.next != NONE {
+            return None;
+        }
+        other.next = core::mem::replace(&mut cells.free, first);
+        let two = [entry, other.entry];
+        self.begin(day);
+        Some(two)
     }
 
     /// Takes a day's entries out.
