@@ -197,7 +197,7 @@ impl TcpSink {
         self.answer(ack, context);
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer<P: Clone + From<Segment>>(&mut self, ack: Option<Ack>, context: &mut Context<'_, P>) {
         if let Some(ack) = ack
             && let Some(peer) = self.peer
