@@ -86,12 +86,13 @@ impl OnLinks {
         }
     }
 
+    /// A place that is used for the first time is the next one: the arena gives them out in order.
     #[cold]
     fn grow(&mut self, slot: Slot, header: Header) {
-        if slot != Slot::NONE {
-            let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
-            let place = OnLink { on_line, arrives: Instant::ZERO, rest: 0.0, header, next: Slot::NONE };
-            self.places.resize(slot.index() + 1, place);
+        let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
+        let place = OnLink { on_line, arrives: Instant::ZERO, rest: 0.0, header, next: Slot::NONE };
+        if self.places.len() == slot.index() {
+            self.places.push(place);
         }
     }
 
