@@ -262,10 +262,10 @@ impl<P> Core<P> {
         if let Feeder::One(_) = link.feeder {
             return self.offer_barred(first, slot, size);
         }
-        let plain = link.is_plain();
+        let simple = link.is_simple();
         match link.offer(&mut self.on_links, self.now, slot, size) {
             Ok(arrives) => {
-                if !plain {
+                if !simple && !link.is_plain() {
                     return self.joined(first, slot);
                 }
                 queue_first(link, arrives, EngineEvent::Arrival(first), &mut self.events);
@@ -475,7 +475,7 @@ impl<P: Clone> Core<P> {
                         continue;
                     }
                     let node = link.to;
-                    let packet = if link.is_plain() {
+                    let packet = if link.is_simple() {
                         take_due(link, &self.on_links, event, &mut self.events)
                     } else {
                         self.step(id)
@@ -517,11 +517,14 @@ impl<P: Clone> Core<P> {
         }
     }
 
-    /// Lets happen the next event that is due on a link that is not plain; gives the packet that
+    /// Lets happen the next event that is due on a link that is not simple; gives the packet that
     /// goes on from its far end.
     #[cold]
     fn step(&mut self, id: LinkId) -> Option<Arrived> {
         let link = self.links.get_mut(id.index())?;
+        if link.is_plain() {
+            return take_due(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
+        }
         let arrived = match link.due(&mut self.on_links, self.now) {
             Some(DelayedEvent::Late(slot)) => Some(slot),
             Some(DelayedEvent::Reached(slot)) => self.reach(id, slot),

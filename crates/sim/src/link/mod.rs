@@ -78,6 +78,8 @@ pub(crate) struct Link {
     counts_bytes: bool,
     /// The link's arrivals are certain, see [`Link::is_certain`].
     certain: bool,
+    /// There are neither `extras` nor `former` delays.
+    simple: bool,
     queue: Policy,
     /// Bytes of the packets not known to have left the line, in whole granules, if they are
     /// counted.
@@ -127,6 +129,7 @@ impl Link {
             marked: PacketCount::default(),
             busy_ns: 0,
             waited_ns: 0,
+            simple: extras.is_none(),
             extras,
             ahead: None,
             feeder: Feeder::Nothing,
@@ -140,6 +143,12 @@ impl Link {
         self.extras.is_none()
     }
 
+    /// Returns true if the link is plain and its delay has not changed.
+    #[inline]
+    pub(crate) fn is_simple(&self) -> bool {
+        self.simple
+    }
+
     /// A packet of `size` bytes arrives at the link. Its header may be marked. Gives the time at
     /// which it reaches the far end of a plain link, or [`NEVER`].
     #[inline(always)]
@@ -151,11 +160,25 @@ impl Link {
         size: u32,
     ) -> Result<Instant, DropCause> {
         self.arrivals.add(size);
-        if self.is_plain() {
+        if self.simple {
             self.enqueue(all, now, packet, size)
         } else {
-            self.offer_past_extras(all, now, packet).map(|()| NEVER)
+            self.offer_slowly(all, now, packet, size)
         }
+    }
+
+    #[cold]
+    fn offer_slowly(
+        &mut self,
+        all: &mut OnLinks,
+        now: Instant,
+        packet: Slot,
+        size: u32,
+    ) -> Result<Instant, DropCause> {
+        if self.is_plain() {
+            return self.enqueue(all, now, packet, size);
+        }
+        self.offer_past_extras(all, now, packet).map(|()| NEVER)
     }
 
     #[inline(always)]
@@ -361,7 +384,7 @@ impl Link {
     /// The packet that has reached the far end.
     #[inline]
     pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Popped> {
-        if self.former.is_some() {
+        if !self.simple {
             self.forget_delays(all);
         }
         let popped = self.ring.pop_front(all)?;
