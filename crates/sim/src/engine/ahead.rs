@@ -28,9 +28,9 @@ pub(super) struct Leg {
     /// The other node: that of the packets that asked last.
     other: NodeId,
     /// The next link, or [`LinkId::NONE`].
-    pub(super) first: LinkId,
+    first: LinkId,
     /// The line behind it, if packets are put on both at once, or [`LinkId::NONE`].
-    pub(super) then: LinkId,
+    then: LinkId,
 }
 
 /// The leg of a node for which nothing has asked.
@@ -119,23 +119,23 @@ impl<P> Core<P> {
         }
     }
 
-    /// The way of a packet from one node to another. It is remembered: most nodes send to one other
-    /// node, and get what they get from one.
+    /// The way of a packet from one node to another: [`Leg::first`] and [`Leg::then`]. It is
+    /// remembered: most nodes send to one other node, and get what they get from one.
     #[inline(always)]
-    pub(super) fn leg(&mut self, from: NodeId, to: NodeId, came: Came) -> Leg {
+    pub(super) fn leg(&mut self, from: NodeId, to: NodeId, came: Came) -> (LinkId, LinkId) {
         let [sent, brought] = &self.legs;
         let (legs, own, other) = match came {
             Came::Sent => (sent, from, to),
             Came::Brought => (brought, to, from),
         };
         match legs.get(own.index()) {
-            Some(leg) if leg.other == other => *leg,
+            Some(leg) if leg.other == other => (leg.first, leg.then),
             _ => self.make_leg(from, to, came),
         }
     }
 
     #[inline(never)]
-    fn make_leg(&mut self, from: NodeId, to: NodeId, came: Came) -> Leg {
+    fn make_leg(&mut self, from: NodeId, to: NodeId, came: Came) -> (LinkId, LinkId) {
         let first = self.routes.next(from, to);
         let then = first.and_then(|first| self.line_behind(first, to));
         let [sent, brought] = &mut self.legs;
@@ -147,7 +147,7 @@ impl<P> Core<P> {
         if let Some(place) = legs.get_mut(own.index()) {
             *place = leg;
         }
-        leg
+        (leg.first, leg.then)
     }
 
     /// The private line to a node behind a link, if packets for the node can be put on both at

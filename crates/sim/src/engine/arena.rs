@@ -21,7 +21,7 @@ impl<P> Arena<P> {
         Self { slots: Vec::with_capacity(packets), free: Vec::new() }
     }
 
-    /// `None` if 2^32 - 1 packets are in the network.
+    /// `None` if 2^32 - 2 packets are in the network.
     #[inline(always)]
     pub(crate) fn put(&mut self, payload: P) -> Option<Slot> {
         let slot = match self.free.pop() {
@@ -35,7 +35,7 @@ impl<P> Arena<P> {
 
     #[cold]
     fn grow(&mut self) -> Option<Slot> {
-        let slot = u32::try_from(self.slots.len()).ok().map(Slot).filter(|slot| *slot != Slot::NONE)?;
+        let slot = u32::try_from(self.slots.len()).ok().map(Slot).filter(|slot| *slot < Slot::UNUSED)?;
         self.slots.push(None);
         Some(slot)
     }
@@ -72,6 +72,9 @@ impl<P> Arena<P> {
 impl Slot {
     /// The place of none.
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    /// A place that is not used either.
+    pub(crate) const UNUSED: Self = Self(u32::MAX - 1);
 
     #[inline]
     pub(crate) fn index(self) -> usize {

@@ -53,14 +53,28 @@ pub(crate) struct Events {
 }
 
 /// Entries and days counted since the last review.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct DayCounts {
     /// Days that have begun.
     days: u32,
+    /// The number of days at which there is a review: zero once enough entries were sorted.
+    review: u32,
     /// Entries that had to be sorted.
     near: u32,
     /// Entries put behind the lists for days.
     far: u32,
+}
+
+impl DayCounts {
+    const NONE: Self = Self { days: 0, review: REVIEW, near: 0, far: 0 };
+
+    /// Entries had to be sorted.
+    fn sorted(&mut self, entries: u32) {
+        self.near = self.near.saturating_add(entries);
+        if self.near >= 2 * REVIEW {
+            self.review = 0;
+        }
+    }
 }
 
 impl Events {
@@ -76,7 +90,7 @@ impl Events {
             cells: Cells { all: Vec::new(), free: NONE },
             far: BinaryHeap::new(),
             far_day: u64::MAX,
-            seen: DayCounts::default(),
+            seen: DayCounts::NONE,
         }
     }
 
@@ -170,7 +184,7 @@ impl Events {
             self.next_round.push(entry);
             return;
         }
-        self.seen.near = self.seen.near.saturating_add(1);
+        self.seen.sorted(1);
         let later = |known: &Entry| *known > entry;
         if self.near.last().is_none_or(later) {
             self.near.push(entry);
@@ -197,7 +211,7 @@ impl Events {
     /// Only when nothing is left of today.
     #[inline(always)]
     fn begin_day(&mut self, until: Instant) -> Option<Entry> {
-        if self.seen.days >= REVIEW || self.seen.near >= 2 * REVIEW {
+        if self.seen.days >= self.seen.review {
             self.review();
             if !self.near.is_empty() {
                 return self.pop_near(until);
@@ -205,7 +219,8 @@ impl Events {
         }
         let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
         if day >= self.far_day {
-            return self.begin_far_day(until);
+            self.begin_far_day(until);
+            return self.pop_near(until);
         }
         self.today = day;
         self.seen.days += 1;
@@ -220,33 +235,35 @@ impl Events {
         self.pop_near(until)
     }
 
-    /// [`Self::begin_day`] where an age or the heap comes first.
+    /// [`Self::begin_day`] where an age or the heap comes first: sorts in what is due first.
     #[inline(never)]
-    fn begin_far_day(&mut self, until: Instant) -> Option<Entry> {
+    fn begin_far_day(&mut self, until: Instant) {
         // A day after the last is none, whatever it is.
         if self.far_day == u64::MAX || self.far_day > until.as_nanos() >> self.shift {
-            return None;
+            return;
         }
         self.today = self.far_day;
         self.bring_near();
         self.sort_today();
-        self.pop(until)
+        if self.near.is_empty() {
+            let first = self.begin_day(until);
+            self.near.extend(first);
+        }
     }
 
     /// Sorts in what is listed for today.
     #[inline(never)]
     fn sort_today(&mut self) {
-        self.lists.take(&mut self.cells, self.today, &mut self.near);
-        match self.near.as_mut_slice() {
-            [_] => return,
-            [first, second] => {
-                if *first < *second {
-                    core::mem::swap(first, second);
-                }
+        if let Some([one, other]) = self.lists.take_two(&mut self.cells, self.today) {
+            self.near.extend(if one < other { [other, one] } else { [one, other] });
+        } else {
+            self.lists.take(&mut self.cells, self.today, &mut self.near);
+            if self.near.len() < 2 {
+                return;
             }
-            all => all.sort_unstable_by_key(|entry| Reverse(*entry)),
+            self.near.sort_unstable_by_key(|entry| Reverse(*entry));
         }
-        self.seen.near = self.seen.near.saturating_add(saturating::<u32>(self.near.len()));
+        self.seen.sorted(saturating::<u32>(self.near.len()));
     }
 
     /// Moves to the lists for days, and to today, what now belongs there.
@@ -275,7 +292,7 @@ impl Events {
     /// Shorter days if they are crowded, longer ones if much lies beyond the lists.
     #[cold]
     fn review(&mut self) {
-        let DayCounts { days, near, far } = core::mem::take(&mut self.seen);
+        let DayCounts { days, near, far, .. } = core::mem::replace(&mut self.seen, DayCounts::NONE);
         let crowd = near / days.max(1);
         // In a day with very many, sorting them in costs more than the heap does.
         let shift = if crowd >= 1 && (far < near / 4 || crowd >= 16) {
@@ -307,7 +324,7 @@ impl Events {
         for entry in all {
             self.push(entry);
         }
-        self.seen = DayCounts::default();
+        self.seen = DayCounts::NONE;
     }
 }
 
@@ -379,19 +396,18 @@ impl Lists {
     /// The first day after today that has a list.
     #[inline]
     fn next_day(&self, today: u64) -> Option<u64> {
-        let from = (today + 1) % DAYS;
-        let word = from / 64;
+        let from = today + 1;
+        let word = from % DAYS / 64;
         let rest = self.used.get(index(word))? & (u64::MAX << (from % 64));
-        let list = if rest != 0 {
-            word * 64 + u64::from(rest.trailing_zeros())
-        } else {
-            let later = self.words & (u64::MAX << word << 1);
-            // Around the end: the word begun with comes last.
-            let words = if later != 0 { later } else { self.words };
-            let word = u64::from(words.trailing_zeros());
-            word * 64 + u64::from(self.used.get(index(word))?.trailing_zeros())
-        };
-        Some(today + 1 + (list.wrapping_sub(from) % DAYS))
+        if rest != 0 {
+            return Some(from - from % 64 + u64::from(rest.trailing_zeros()));
+        }
+        let later = self.words & (u64::MAX << word << 1);
+        // Around the end: the word begun with comes last.
+        let words = if later != 0 { later } else { self.words };
+        let word = u64::from(words.trailing_zeros());
+        let list = word * 64 + u64::from(self.used.get(index(word))?.trailing_zeros());
+        Some(from + list.wrapping_sub(from) % DAYS)
     }
 
     /// Takes a day's entry out if it is the only one.
@@ -408,6 +424,20 @@ impl Lists {
         cells.free = core::mem::replace(first, NONE);
         self.empty(list);
         Some(entry)
+    }
+
+    /// Takes a day's entries out if there are two.
+    fn take_two(&mut self, cells: &mut Cells, day: u64) -> Option<[Entry; 2]> {
+        let first = *self.first.get(index(day % DAYS))?;
+        let CalendarCell { entry, next } = *cells.all.get(index(u64::from(first)))?;
+        let other = cells.all.get_mut(index(u64::from(next)))?;
+        if other.next != NONE {
+            return None;
+        }
+        other.next = core::mem::replace(&mut cells.free, first);
+        let two = [entry, other.entry];
+        self.begin(day);
+        Some(two)
     }
 
     /// Takes a day's entries out.

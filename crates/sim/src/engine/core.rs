@@ -248,7 +248,7 @@ impl<P> Core<P> {
     /// Sends a packet of `size` bytes on its way from a node to another, its destination.
     #[inline(always)]
     fn forward(&mut self, node: NodeId, to: NodeId, slot: Slot, size: u32, came: Came) {
-        let Leg { first, then, .. } = self.leg(node, to, came);
+        let (first, then) = self.leg(node, to, came);
         if then != LinkId::NONE {
             return self.carry(first, then, slot, size);
         }
@@ -262,9 +262,10 @@ impl<P> Core<P> {
         if let Feeder::One(_) = link.feeder {
             return self.offer_barred(first, slot, size);
         }
+        let simple = link.is_simple();
         match link.offer(&mut self.on_links, self.now, slot, size) {
             Ok(arrives) => {
-                if !link.is_plain() {
+                if !simple && !link.is_plain() {
                     return self.joined(first, slot);
                 }
                 queue_first(link, arrives, EngineEvent::Arrival(first), &mut self.events);
@@ -474,7 +475,7 @@ impl<P: Clone> Core<P> {
                         continue;
                     }
                     let node = link.to;
-                    let packet = if link.is_plain() {
+                    let packet = if link.is_simple() {
                         take_due(link, &self.on_links, event, &mut self.events)
                     } else {
                         self.step(id)
@@ -516,11 +517,14 @@ impl<P: Clone> Core<P> {
         }
     }
 
-    /// Lets happen the next event that is due on a link that is not plain; gives the packet that
+    /// Lets happen the next event that is due on a link that is not simple; gives the packet that
     /// goes on from its far end.
     #[cold]
     fn step(&mut self, id: LinkId) -> Option<Arrived> {
         let link = self.links.get_mut(id.index())?;
+        if link.is_plain() {
+            return take_due(link, &self.on_links, EngineEvent::Arrival(id), &mut self.events);
+        }
         let arrived = match link.due(&mut self.on_links, self.now) {
             Some(DelayedEvent::Late(slot)) => Some(slot),
             Some(DelayedEvent::Reached(slot)) => self.reach(id, slot),
@@ -589,13 +593,16 @@ struct Arrived {
 /// queue.
 #[inline(always)]
 fn take_due(link: &mut Link, all: &OnLinks, event: EngineEvent, events: &mut Events) -> Option<Arrived> {
-    let packet = link.take(all).map(|Popped { slot, size, to, .. }| Arrived { slot, size, to });
+    let Some(Popped { slot, size, to, .. }) = link.take(all) else {
+        link.pending = NEVER;
+        return None;
+    };
     let at = link.next_arrival(all);
     link.pending = at;
     if at != NEVER {
         events.follow(Entry::new(at, link.turn, event));
     }
-    packet
+    Some(Arrived { slot, size, to })
 }
 
 /// Puts the arrival of a packet that has joined a plain link into the event queue, if it is the

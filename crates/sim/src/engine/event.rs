@@ -9,8 +9,8 @@
 
 use core::cmp::Ordering;
 
-use tfrc_units::Instant;
 use tfrc_units::hash::{finalise, fnv1a};
+use tfrc_units::{Instant, saturating};
 
 use crate::{AgentId, LinkId, TimerKey};
 
@@ -51,13 +51,12 @@ impl Turn {
 /// Spreads small numbers over all bits: 2^32 over the golden ratio, odd.
 const ODD: u32 = 0x9e37_79b9;
 
-/// An event to come: 16 bytes.
+/// An event to come: two numbers of 64 bits, which stay in registers on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) at: Instant,
-    turn: Turn,
-    /// Kind and number of the subject in one: see [`Self::event`].
-    subject: u32,
+    /// Kind and number of the subject in the upper half, see [`Self::event`]; its turn in the lower.
+    what: u64,
 }
 
 const TIMER: u32 = 1 << 31;
@@ -70,19 +69,25 @@ pub(crate) const MOST_AGENTS: u32 = TIMER >> 2;
 
 impl Entry {
     #[inline(always)]
-    pub(crate) const fn new(at: Instant, turn: Turn, event: EngineEvent) -> Self {
+    pub(crate) fn new(at: Instant, turn: Turn, event: EngineEvent) -> Self {
         let subject = match event {
             EngineEvent::Arrival(LinkId(id)) => id,
             EngineEvent::Change(LinkId(id)) => CHANGE | id,
             EngineEvent::Loopback => LOOPBACK,
             EngineEvent::Timer(AgentId(id), key) => TIMER | (id << 2) | key.number(),
         };
-        Self { at, turn, subject }
+        Self { at, what: u64::from(subject) << 32 | u64::from(turn.0) }
+    }
+
+    /// Kind and number of the subject in one.
+    #[inline(always)]
+    fn subject(self) -> u32 {
+        saturating::<u32>(self.what >> 32)
     }
 
     #[inline(always)]
-    pub(crate) const fn event(self) -> EngineEvent {
-        let Self { subject, .. } = self;
+    pub(crate) fn event(self) -> EngineEvent {
+        let subject = self.subject();
         if subject & TIMER != 0 {
             EngineEvent::Timer(AgentId((subject & !TIMER) >> 2), TimerKey::numbered(subject))
         } else if subject < LOOPBACK {
@@ -96,17 +101,19 @@ impl Entry {
 
     /// After all others at one time.
     pub(crate) const fn last(at: Instant) -> Self {
-        Self { at, turn: Turn(0), subject: u32::MAX }
+        Self { at, what: u64::MAX << 32 }
     }
 
     /// The place among events at one time.
     #[cold]
     fn place(self) -> (u64, u32) {
-        let Self { at, turn: Turn(turn), subject } = self;
+        let Self { at, what } = self;
+        let subject = self.subject();
         match self.event() {
             EngineEvent::Change(_) => (0, subject),
             _ if subject == u32::MAX => (u64::MAX, subject),
-            _ => (finalise(at.as_nanos() ^ (u64::from(turn) << 32)), subject),
+            // The turn in the upper half.
+            _ => (finalise(at.as_nanos() ^ (what << 32)), subject),
         }
     }
 }

@@ -97,6 +97,7 @@ impl<P> Context<'_, P> {
     }
 
     /// When a timer is due, `None` if it is not set.
+    #[inline]
     #[must_use]
     pub fn timer(&self, key: TimerKey) -> Option<Instant> {
         self.core.timers.deadline(self.id, key)

@@ -55,6 +55,7 @@ impl Timers {
         }
     }
 
+    #[inline]
     pub(crate) fn deadline(&self, agent: AgentId, key: TimerKey) -> Option<Instant> {
         let slots = self.slots.get(agent.index())?;
         let deadline = slots.armed.get(key.index())?.deadline;

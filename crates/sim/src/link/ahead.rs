@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use tfrc_units::{Duration, Instant, saturating};
 
 use super::line::Transmission;
-use super::ring::{LastSeen, LinkTimes, OnLink, Ring};
+use super::ring::{LinkTimes, OnLink, Ring};
 use super::{Link, OnLinks, PacketCount, cost, nanos};
 use crate::LinkId;
 use crate::engine::arena::Slot;
@@ -49,21 +49,27 @@ impl Ahead {
         self.all.push_back(packet);
     }
 
-    /// Forgets the first packet if it crossed the link of this delay before `now`. Gives its size.
+    /// Returns true if there is no room for one more.
     #[inline(always)]
-    pub(super) fn forget_crossed(&mut self, now: Instant, delay: Duration) -> Option<(u32, LastSeen)> {
-        let first = self.all.front()?;
-        if first.on_line.end + delay >= now {
-            return None;
+    pub(super) fn is_full(&self) -> bool {
+        self.all.len() == self.all.capacity()
+    }
+
+    /// Forgets the packets that crossed the link of this delay before `now`. Gives the bytes that
+    /// those of them that were not known to have left the line took in a queue of such granules.
+    #[cold]
+    pub(super) fn make_room(&mut self, now: Instant, delay: Duration, granule: u32) -> u64 {
+        let over = self.all.partition_point(|packet| packet.on_line.end + delay < now);
+        let left =
+            self.all.range(self.departed.min(over)..over).map(|packet| cost(granule, packet.size)).sum();
+        self.departed -= self.departed.min(over);
+        let unseen = self.all.drain(..over).filter(|packet| packet.then != LinkId::NONE).count();
+        self.crossed += saturating::<u64>(unseen);
+        // Not again for few: each costs a search.
+        if self.all.len() > self.all.capacity() / 4 * 3 {
+            self.all.reserve(self.all.capacity());
         }
-        let Passing { size, then, .. } = *first;
-        self.crossed += u64::from(then != LinkId::NONE);
-        self.all.pop_front();
-        if self.departed == 0 {
-            return Some((size, LastSeen::OnLine));
-        }
-        self.departed -= 1;
-        Some((size, LastSeen::Departed))
+        left
     }
 
     /// The first that is not known to have left the line.
@@ -169,7 +175,7 @@ impl Link {
             let (on_line, rest, size) = (held.on_line, held.rest, held.size());
             ahead.push(Passing { on_line, rest, size, slot, then: LinkId::NONE });
         }
-        ahead.departed = saturating::<usize>(self.ring.departed());
+        ahead.departed = self.ring.departed(all);
         self.ahead = Some(Box::new(ahead));
     }
 
@@ -190,7 +196,7 @@ impl Link {
             let time = on_line.end.saturating_since(on_line.start);
             self.busy_ns = self.busy_ns.wrapping_sub(time.as_nanos());
             self.waited_ns -= nanos(arrives, on_line.start);
-            if self.counts_queue {
+            if self.counts_bytes {
                 self.unqueue(size);
             }
         }

@@ -30,14 +30,12 @@ impl Link {
     /// When a packet that leaves the line at `end` reaches the far end.
     #[inline]
     pub(super) fn arrives(&self, end: Instant) -> Instant {
-        match &self.former {
-            None => end + self.delay,
-            Some(former) => self.arrives_after_changes(former, end),
-        }
+        if self.simple { end + self.delay } else { self.arrives_after_changes(end) }
     }
 
     #[cold]
-    fn arrives_after_changes(&self, former: &FormerDelays, end: Instant) -> Instant {
+    fn arrives_after_changes(&self, end: Instant) -> Instant {
+        let Some(former) = &self.former else { return end + self.delay };
         let own = former.delays.iter().find(|delay| end <= delay.until);
         let (delay, floor) = own.map_or((self.delay, former.floor), |own| (own.delay, own.floor));
         (end + delay).max(floor)
@@ -60,6 +58,7 @@ impl Link {
             }
         }
         self.delay = delay;
+        self.simple = self.is_plain() && self.former.is_none();
     }
 
     /// Forgets delays that no packet has any more, before the first packet of the ring is taken.
@@ -72,6 +71,7 @@ impl Link {
         }
         if former.delays.is_empty() && former.floor <= end + self.delay {
             self.former = None;
+            self.simple = self.is_plain();
         }
     }
 

@@ -73,11 +73,13 @@ pub(crate) struct Link {
     pub(crate) to: NodeId,
     /// Where packets with a time to come are put on this line from.
     pub(crate) feeder: Feeder,
-    /// Something may ask for `queued_bytes`: the queue of a plain link has a limit or a controller,
-    /// or was given one.
-    counts_queue: bool,
+    /// Something may ask for `queued_bytes`: the queue of a plain link has a limit that is not in
+    /// packets or a controller, or was given one.
+    counts_bytes: bool,
     /// The link's arrivals are certain, see [`Link::is_certain`].
     certain: bool,
+    /// There are neither `extras` nor `former` delays.
+    simple: bool,
     queue: Policy,
     /// Bytes of the packets not known to have left the line, in whole granules, if they are
     /// counted.
@@ -110,9 +112,14 @@ impl Link {
             certain: plain && line.is_certain() && spec.delay > Duration::ZERO,
             line,
             queue: Policy::new(&spec.queue, spec.rate, spec.delay, seed, &spec.name),
-            ring: Ring::new(),
+            ring: if plain && spec.queue == Queue::DropTail(Limit::Unlimited) {
+                Ring::unseen()
+            } else {
+                Ring::new()
+            },
             queued_bytes: 0,
-            counts_queue: !plain || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited)),
+            counts_bytes: !plain
+                || !matches!(spec.queue, Queue::DropTail(Limit::Unlimited | Limit::Packets(_))),
             granule: spec.queue.granule(),
             changes: spec.changes.iter().rev().cloned().collect(),
             former: None,
@@ -122,6 +129,7 @@ impl Link {
             marked: PacketCount::default(),
             busy_ns: 0,
             waited_ns: 0,
+            simple: extras.is_none(),
             extras,
             ahead: None,
             feeder: Feeder::Nothing,
@@ -135,6 +143,12 @@ impl Link {
         self.extras.is_none()
     }
 
+    /// Returns true if the link is plain and its delay has not changed.
+    #[inline]
+    pub(crate) fn is_simple(&self) -> bool {
+        self.simple
+    }
+
     /// A packet of `size` bytes arrives at the link. Its header may be marked. Gives the time at
     /// which it reaches the far end of a plain link, or [`NEVER`].
     #[inline(always)]
@@ -146,11 +160,25 @@ impl Link {
         size: u32,
     ) -> Result<Instant, DropCause> {
         self.arrivals.add(size);
-        if self.is_plain() {
+        if self.simple {
             self.enqueue(all, now, packet, size)
         } else {
-            self.offer_past_extras(all, now, packet).map(|()| NEVER)
+            self.offer_slowly(all, now, packet, size)
         }
+    }
+
+    #[cold]
+    fn offer_slowly(
+        &mut self,
+        all: &mut OnLinks,
+        now: Instant,
+        packet: Slot,
+        size: u32,
+    ) -> Result<Instant, DropCause> {
+        if self.is_plain() {
+            return self.enqueue(all, now, packet, size);
+        }
+        self.offer_past_extras(all, now, packet).map(|()| NEVER)
     }
 
     #[inline(always)]
@@ -172,8 +200,9 @@ impl Link {
     fn admit(&mut self, all: &mut OnLinks, now: Instant, packet: Slot, size: u32) -> Result<(), DropCause> {
         match self.queue {
             Policy::Passive(Limit::Unlimited) => {}
+            // Who has left the line is looked at only where it matters.
+            Policy::Passive(Limit::Packets(limit)) if self.packets_at_most() < limit => {}
             Policy::Passive(limit) => {
-                // Who has left the line is looked at only where it matters.
                 if !limit.admits(self.waiting_at_most(), self.cost(size))
                     && self.is_full(all, now, limit, size)
                 {
@@ -230,14 +259,16 @@ impl Link {
         // It never ends before it starts.
         let time = on_line.end.as_nanos().wrapping_sub(on_line.start.as_nanos());
         self.busy_ns = self.busy_ns.wrapping_add(time);
-        self.waited_ns += nanos(arrived, on_line.start);
-        if self.counts_queue {
+        if on_line.start > arrived {
+            self.waited_ns += nanos(arrived, on_line.start);
+        }
+        if self.counts_bytes {
             self.queued_bytes = self.queued_bytes.wrapping_add(self.cost(size));
         }
         if let Some(ahead) = &mut self.ahead {
-            // One for each that comes: there are never more than were on the link at one time.
-            if let Some((size, LastSeen::OnLine)) = ahead.forget_crossed(now, self.delay) {
-                self.queued_bytes = self.queued_bytes.saturating_sub(cost(self.granule, size));
+            if ahead.is_full() {
+                let left = ahead.make_room(now, self.delay, self.granule);
+                self.queued_bytes = self.queued_bytes.saturating_sub(left);
             }
             ahead.push(Passing { on_line, rest: self.line.rest(), size, slot: packet, then });
         }
@@ -288,11 +319,15 @@ impl Link {
     /// to have left the line.
     #[inline]
     fn waiting_at_most(&self) -> Waiting {
-        let packets = match &self.ahead {
+        Waiting { packets: self.packets_at_most(), bytes: self.queued_bytes }
+    }
+
+    #[inline]
+    fn packets_at_most(&self) -> u64 {
+        match &self.ahead {
             Some(ahead) => saturating::<u64>(ahead.on_line()),
             None => self.ring.on_line(),
-        };
-        Waiting { packets, bytes: self.queued_bytes }
+        }
     }
 
     /// The times and the size of the first packet that is not known to have left the line.
@@ -349,11 +384,11 @@ impl Link {
     /// The packet that has reached the far end.
     #[inline]
     pub(crate) fn take(&mut self, all: &OnLinks) -> Option<Popped> {
-        if self.former.is_some() {
+        if !self.simple {
             self.forget_delays(all);
         }
         let popped = self.ring.pop_front(all)?;
-        if self.counts_queue && popped.place == LastSeen::OnLine && self.ahead.is_none() {
+        if self.counts_bytes && popped.place == LastSeen::OnLine && self.ahead.is_none() {
             self.unqueue(popped.size);
         }
         Some(popped)
@@ -374,7 +409,7 @@ impl Link {
     pub(crate) fn change(&mut self, all: &mut OnLinks, now: Instant, change: LinkChange) {
         let LinkChange { at: _, rate, delay, limit, losses } = change;
         self.certain = false;
-        self.count_queue(all);
+        self.count_bytes(all);
         if let Some(delay) = delay {
             self.set_delay(all, now, delay);
         }
@@ -393,7 +428,7 @@ impl Link {
     /// of the packet in transmission goes at that rate too.
     pub(crate) fn set_rate(&mut self, all: &mut OnLinks, now: Instant, rate: Rate) {
         self.certain = false;
-        self.count_queue(all);
+        self.count_bytes(all);
         self.forget_departed(all, now);
         let waiting = self.waiting(all, now).unwrap_or_default();
         self.queue.before_change(now, self.line.free(), waiting);
@@ -503,10 +538,11 @@ impl Link {
 
     /// Counts the bytes in the queue from now on, of a link on which every packet has an event.
     #[cold]
-    fn count_queue(&mut self, all: &OnLinks) {
-        if !self.counts_queue {
-            self.counts_queue = true;
-            let departed = saturating::<usize>(self.ring.departed());
+    fn count_bytes(&mut self, all: &OnLinks) {
+        if !self.counts_bytes {
+            self.counts_bytes = true;
+            self.ring.look(all);
+            let departed = self.ring.departed(all);
             self.queued_bytes = self.ring.iter(all).skip(departed).map(|held| self.cost(held.size())).sum();
         }
     }

@@ -5,7 +5,7 @@
 //! for the most they ever held. The place has the packet's header as well, so that a hop looks in
 //! one place.
 
-use tfrc_units::Instant;
+use tfrc_units::{Instant, saturating};
 
 use super::cost;
 use super::line::Transmission;
@@ -52,12 +52,14 @@ impl OnLink {
 pub(super) struct Ring {
     first: Slot,
     last: Slot,
-    /// The first that is not known to have left the line.
+    /// The first that is not known to have left the line; [`UNSEEN`] if nothing asks who has left.
     sending: Slot,
-    /// Number of packets ahead of `sending`.
-    departed: u32,
-    len: u32,
+    /// Number of packets from `sending` on.
+    on_line: u32,
 }
+
+/// The place of a packet that nobody looks for.
+const UNSEEN: Slot = Slot::UNUSED;
 
 impl OnLinks {
     /// With room for this number of packets, which costs nothing before they come.
@@ -84,12 +86,13 @@ impl OnLinks {
         }
     }
 
+    /// A place that is used for the first time is the next one: the arena gives them out in order.
     #[cold]
     fn grow(&mut self, slot: Slot, header: Header) {
-        if slot != Slot::NONE {
-            let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
-            let place = OnLink { on_line, arrives: Instant::ZERO, rest: 0.0, header, next: Slot::NONE };
-            self.places.resize(slot.index() + 1, place);
+        let on_line = Transmission { start: Instant::ZERO, end: Instant::ZERO };
+        let place = OnLink { on_line, arrives: Instant::ZERO, rest: 0.0, header, next: Slot::NONE };
+        if self.places.len() == slot.index() {
+            self.places.push(place);
         }
     }
 
@@ -106,7 +109,20 @@ impl OnLinks {
 
 impl Ring {
     pub(super) fn new() -> Self {
-        Self { first: Slot::NONE, last: Slot::NONE, sending: Slot::NONE, departed: 0, len: 0 }
+        Self { first: Slot::NONE, last: Slot::NONE, sending: Slot::NONE, on_line: 0 }
+    }
+
+    /// One of which nothing asks who has left the line, as long as it is not told to look.
+    pub(super) fn unseen() -> Self {
+        Self { sending: UNSEEN, ..Self::new() }
+    }
+
+    /// Looks from now on who has left the line.
+    pub(super) fn look(&mut self, all: &OnLinks) {
+        if self.sending == UNSEEN {
+            self.sending = self.first;
+            self.on_line = saturating::<u32>(self.iter(all).count());
+        }
     }
 
     /// Puts a packet behind the others.
@@ -120,31 +136,35 @@ impl Ring {
             None => self.first = slot,
         }
         self.last = slot;
-        self.len += 1;
-        if self.sending == Slot::NONE {
-            self.sending = slot;
+        if self.sending != UNSEEN {
+            self.on_line += 1;
+            if self.sending == Slot::NONE {
+                self.sending = slot;
+            }
         }
     }
 
     /// Takes the packets out that arrive at `from` or later, which are the last and have not left
     /// the line. Gives them, and the one before them, if there is one.
     pub(super) fn cut(&mut self, all: &mut OnLinks, from: Instant) -> (Vec<OnLink>, Option<OnLink>) {
-        let (mut kept, mut last, mut at) = (0, Slot::NONE, self.first);
+        let (mut last, mut at) = (Slot::NONE, self.first);
         while let Some(held) = all.get(at)
             && held.arrives < from
         {
-            kept += 1;
             last = at;
             at = held.next;
         }
-        let out = core::iter::successors(all.get(at), |held| all.get(held.next)).copied().collect();
-        self.len = kept;
+        let out: Vec<OnLink> =
+            core::iter::successors(all.get(at), |held| all.get(held.next)).copied().collect();
         self.last = last;
         if last == Slot::NONE {
             self.first = Slot::NONE;
         }
-        if self.departed >= kept {
-            self.sending = Slot::NONE;
+        if self.sending != UNSEEN {
+            self.on_line = self.on_line.saturating_sub(saturating::<u32>(out.len()));
+            if self.on_line == 0 {
+                self.sending = Slot::NONE;
+            }
         }
         let before = all.get_mut(last).map(|before| {
             before.next = Slot::NONE;
@@ -163,14 +183,14 @@ impl Ring {
         if next == Slot::NONE {
             self.last = Slot::NONE;
         }
-        self.len -= 1;
-        let known = self.departed > 0;
-        if known {
-            self.departed -= 1;
-        } else {
+        let place = if self.sending == slot {
             self.sending = next;
-        }
-        Some(Popped { slot, size, to, place: if known { LastSeen::Departed } else { LastSeen::OnLine } })
+            self.on_line -= 1;
+            LastSeen::OnLine
+        } else {
+            LastSeen::Departed
+        };
+        Some(Popped { slot, size, to, place })
     }
 
     #[inline]
@@ -193,7 +213,7 @@ impl Ring {
             && sending.on_line.end <= now
         {
             self.sending = sending.next;
-            self.departed += 1;
+            self.on_line -= 1;
             gone += cost(granule, sending.size());
         }
         gone
@@ -202,7 +222,7 @@ impl Ring {
     /// Returns the number of packets that are not known to have left the line.
     #[inline]
     pub(super) fn on_line(&self) -> u64 {
-        u64::from(self.len - self.departed)
+        u64::from(self.on_line)
     }
 
     pub(super) fn iter<'a>(&self, all: &'a OnLinks) -> impl Iterator<Item = &'a OnLink> {
@@ -216,8 +236,9 @@ impl Ring {
     }
 
     /// Number of packets that are known to have left the line.
-    pub(super) fn departed(&self) -> u32 {
-        self.departed
+    pub(super) fn departed(&self, all: &OnLinks) -> usize {
+        let at_most = if self.sending == UNSEEN { 0 } else { usize::MAX };
+        self.iter_slots(all).take(at_most).take_while(|(slot, _)| *slot != self.sending).count()
     }
 
     /// Changes the packets not known to have left the line, the first one first.
@@ -249,7 +270,6 @@ pub(super) enum LastSeen {
 
 #[cfg(test)]
 mod tests {
-    use tfrc_units::saturating;
 
     use super::*;
     use crate::engine::arena::Arena;

@@ -87,6 +87,7 @@ impl Ranges {
     }
 
     /// One past the highest number, 0 if there is none.
+    #[inline]
     pub(crate) fn end(&self) -> u32 {
         self.blocks.last().map_or(0, |b| b.end)
     }

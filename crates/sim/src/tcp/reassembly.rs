@@ -63,11 +63,13 @@ impl Reassembly {
 
     /// The blocks of the next acknowledgement (RFC 2018 §4): the block with the newest segment
     /// first, then the blocks that grew before it.
+    #[inline]
     pub(crate) fn blocks(&self) -> [SackBlock; 3] {
+        if self.beyond.is_empty() { Default::default() } else { self.newest_blocks() }
+    }
+
+    fn newest_blocks(&self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
-        if self.beyond.is_empty() {
-            return blocks;
-        }
         let mut used = 0;
         for seq in self.recent.iter().flatten() {
             if let Some(block) = self.beyond.find(*seq)

@@ -62,6 +62,7 @@ impl Scoreboard {
     }
 
     /// One past the highest reported segment, 0 if none is.
+    #[inline]
     pub(crate) fn end(&self) -> u32 {
         self.sacked.end()
     }

@@ -150,6 +150,7 @@ impl Sink {
         answer
     }
 
+    #[inline]
     fn delay(&mut self, now: Instant, timeout: Duration, segments: u32) -> Option<Ack> {
         self.unacked += 1;
         if self.unacked >= segments {
@@ -175,6 +176,7 @@ impl Sink {
         self.delayed_until
     }
 
+    #[inline(never)]
     fn ack(&mut self, kind: AckKind) -> Ack {
         self.unacked = 0;
         self.delayed_until = None;

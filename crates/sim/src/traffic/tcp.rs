@@ -197,9 +197,11 @@ impl TcpSink {
         self.answer(ack, context);
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer<P: Clone + From<Segment>>(&mut self, ack: Option<Ack>, context: &mut Context<'_, P>) {
-        if let Some((ack, peer)) = ack.zip(self.peer) {
+        if let Some(ack) = ack
+            && let Some(peer) = self.peer
+        {
             send(context, peer, self.settings.ack_size(&ack), Ecn::NotEct, ack);
         }
         schedule(context, PROTOCOL, self.sink.poll_timeout());

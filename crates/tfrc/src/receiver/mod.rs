@@ -224,7 +224,7 @@ impl Receiver {
 
     /// Takes in a packet (RFC 5348 §6.1).
     pub fn on_packet(&mut self, now: Instant, arrival: Arrival) {
-        self.on_arrival(now, &arrival, Stamp::NONE);
+        self.on_arrival(now, &arrival, &Stamp::NONE);
     }
 
     /// Takes in a packet that carries the sender's facts for a study, from [`Sender::stamp`].
@@ -232,13 +232,13 @@ impl Receiver {
     /// [`Sender::stamp`]: crate::Sender::stamp
     #[inline]
     pub fn on_stamped_packet(&mut self, now: Instant, arrival: Arrival, stamp: Stamp) {
-        self.on_arrival(now, &arrival, stamp);
+        self.on_arrival(now, &arrival, &stamp);
         if stamp.wants_report && self.data_since_feedback {
             self.due = self.due.or(Some(FeedbackReason::Asked));
         }
     }
 
-    fn on_arrival(&mut self, now: Instant, arrival: &Arrival, stamp: Stamp) {
+    fn on_arrival(&mut self, now: Instant, arrival: &Arrival, stamp: &Stamp) {
         self.clock.read(now);
         // §5.2, §6.2: R is the value in the packet with the highest number.
         if arrival.rtt != self.told_rtt
@@ -250,7 +250,7 @@ impl Receiver {
         let mut rtt = self.rtt();
         let counter_before = self.history.window_counter();
         // §6.1 step 1, and §5 as far as a new packet changes it.
-        let change = if self.history.append(now, &seen(arrival, stamp, rtt)) {
+        let change = if self.history.append(now, &seen(arrival, *stamp, rtt)) {
             Change::None
         } else {
             self.take(now, arrival, stamp, rtt)
@@ -289,10 +289,10 @@ impl Receiver {
 
     /// A packet that is not simply the next one.
     #[inline(never)]
-    fn take(&mut self, now: Instant, arrival: &Arrival, stamp: Stamp, rtt: Duration) -> Change {
+    fn take(&mut self, now: Instant, arrival: &Arrival, stamp: &Stamp, rtt: Duration) -> Change {
         let arriving = if arrival.kind == PacketKind::Data { arrival.size } else { 0 };
         let (meter, rules) = (&self.meter, &self.rules);
-        self.history.take(now, &seen(arrival, stamp, rtt), |first| {
+        self.history.take(now, &seen(arrival, *stamp, rtt), |first| {
             first_interval(rules, meter, now, rtt, first, arriving)
         })
     }
@@ -393,6 +393,13 @@ impl Receiver {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Wake> {
         self.timer.map(|at| Wake { at, reason: WakeReason::Feedback })
+    }
+
+    /// Returns true if [`Receiver::poll_feedback`] may have a report.
+    #[inline]
+    #[must_use]
+    pub const fn is_report_due(&self) -> bool {
+        self.due.is_some()
     }
 
     /// The report that is due, if any. Taking it restarts the feedback timer (RFC 5348 §6.2 steps 1

@@ -312,6 +312,7 @@ impl TfrcReceiver {
     }
 
     /// The newest `events` intervals that were closed, oldest first.
+    #[inline(never)]
     fn write_log(&mut self, now: Instant, events: u64) {
         let Some(log) = &mut self.log else { return };
         let mean = 1.0 / self.machine.loss_event_rate().get();
@@ -328,7 +329,19 @@ impl TfrcReceiver {
     }
 
     /// Sends the report that is due, and sets the timer.
+    #[inline]
     fn go_on(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
+        if self.machine.is_report_due() {
+            self.send_reports(now, context);
+        }
+        match self.machine.poll_timeout() {
+            Some(wake) => context.set_timer(PROTOCOL, wake.at),
+            None => context.cancel_timer(PROTOCOL),
+        }
+    }
+
+    #[inline(never)]
+    fn send_reports(&mut self, now: Instant, context: &mut Context<'_, Payload>) {
         while let Some(report) = self.machine.poll_feedback(now) {
             if let Some((to, flow)) = self.sender {
                 let payload = Payload::TfrcFeedback(report);
@@ -341,10 +354,6 @@ impl TfrcReceiver {
                     payload,
                 });
             }
-        }
-        match self.machine.poll_timeout() {
-            Some(wake) => context.set_timer(PROTOCOL, wake.at),
-            None => context.cancel_timer(PROTOCOL),
         }
     }
 }

@@ -295,6 +295,7 @@ impl RfcSender {
 
     /// Returns the number of segments, from the first missing one on, that the receiver has room
     /// for.
+    #[inline]
     fn room(&self) -> u32 {
         let window = self.settings.window.max(1);
         match (self.settings.algorithm.choices().receive_buffer, self.recovery) {
@@ -314,10 +315,8 @@ impl RfcSender {
     /// The next segment that may go out now, with its ECN bits. Ask until there is none.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(Data, Ecn)> {
-        match self.phase {
-            Phase::Open => {}
-            Phase::SynDue => return Some((self.syn(now), Ecn::NotEct)),
-            Phase::Closed | Phase::Done | Phase::SynSent => return None,
+        if self.phase != Phase::Open {
+            return (self.phase == Phase::SynDue).then(|| (self.syn(now), Ecn::NotEct));
         }
         if let Some(seq) = self.resend.take() {
             return Some(self.transmit(now, seq));
