@@ -73,6 +73,11 @@ impl Slot {
     /// The place of none.
     pub(crate) const NONE: Self = Self(u32::MAX);
 
+    #[inline(always)]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
     #[inline]
     pub(crate) fn index(self) -> usize {
         saturating::<usize>(self.0)

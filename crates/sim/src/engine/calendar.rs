@@ -28,6 +28,9 @@ const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
 /// The length of a day is reviewed whenever this many have begun, or twice as many entries have
 /// been sorted.
 const REVIEW: u32 = 1024;
+/// Days with several entries have between so many in the mean.
+const FEWEST: u32 = 8;
+const FULL: u32 = 20;
 
 /// All events to come.
 #[derive(Debug)]
@@ -50,6 +53,10 @@ pub(crate) struct Events {
     /// After today.
     far_day: u64,
     seen: DayCounts,
+    /// Days are to have about [`FULL`] entries, which are looked at when they begin.
+    full_days: bool,
+    /// A day has begun whose entries nobody has looked at.
+    begun: bool,
 }
 
 /// Entries and days counted since the last review.
@@ -77,7 +84,27 @@ impl Events {
             far: BinaryHeap::new(),
             far_day: u64::MAX,
             seen: DayCounts::default(),
+            full_days: false,
+            begun: false,
         }
+    }
+
+    /// From now on days are to have several entries each, and [`Self::pop`] gives nothing when such
+    /// a day has begun: see [`Self::has_begun_day`].
+    pub(crate) fn fill_days(&mut self) {
+        self.full_days = true;
+    }
+
+    /// Returns true if there was nothing to take out because a day with several entries has begun;
+    /// false when asked again.
+    #[inline]
+    pub(crate) fn has_begun_day(&mut self) -> bool {
+        core::mem::take(&mut self.begun)
+    }
+
+    /// The entries of today, the earliest first.
+    pub(crate) fn today(&self) -> impl Iterator<Item = &Entry> {
+        self.near.iter().rev()
     }
 
     #[inline(always)]
@@ -216,7 +243,9 @@ impl Events {
             self.near.push(only);
             return None;
         }
-        self.sort_today();
+        if self.sort_today() {
+            return None;
+        }
         self.pop_near(until)
     }
 
@@ -229,16 +258,19 @@ impl Events {
         }
         self.today = self.far_day;
         self.bring_near();
-        self.sort_today();
+        if self.sort_today() {
+            return None;
+        }
         self.pop(until)
     }
 
-    /// Sorts in what is listed for today.
+    /// Sorts in what is listed for today. Returns true if somebody wants to look at the entries
+    /// first.
     #[inline(never)]
-    fn sort_today(&mut self) {
+    fn sort_today(&mut self) -> bool {
         self.lists.take(&mut self.cells, self.today, &mut self.near);
         match self.near.as_mut_slice() {
-            [_] => return,
+            [_] => return false,
             [first, second] => {
                 if *first < *second {
                     core::mem::swap(first, second);
@@ -247,6 +279,8 @@ impl Events {
             all => all.sort_unstable_by_key(|entry| Reverse(*entry)),
         }
         self.seen.near = self.seen.near.saturating_add(saturating::<u32>(self.near.len()));
+        self.begun = self.full_days;
+        self.full_days
     }
 
     /// Moves to the lists for days, and to today, what now belongs there.
@@ -278,7 +312,13 @@ impl Events {
         let DayCounts { days, near, far } = core::mem::take(&mut self.seen);
         let crowd = near / days.max(1);
         // In a day with very many, sorting them in costs more than the heap does.
-        let shift = if crowd >= 1 && (far < near / 4 || crowd >= 16) {
+        let shift = if self.full_days {
+            match crowd {
+                0..FEWEST => self.shift + 1,
+                FEWEST..=FULL => self.shift,
+                _ => self.shift.saturating_sub(1),
+            }
+        } else if crowd >= 1 && (far < near / 4 || crowd >= 16) {
             self.shift.saturating_sub(crowd.ilog2().max(1))
         } else if crowd == 0 && far > days / 2 {
             self.shift + 1

@@ -84,6 +84,13 @@ impl Timers {
         false
     }
 
+    /// Reads what is kept of an agent's timers, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch(&self, agent: AgentId) -> u64 {
+        let Some(AgentTimers { armed: [first, ..], turn }) = self.slots.get(agent.index()) else { return 0 };
+        first.deadline.as_nanos() ^ u64::from(turn.bits())
+    }
+
     #[inline(always)]
     fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<(&mut ArmedTimer, Turn)> {
         let AgentTimers { armed, turn } = self.slots.get_mut(agent.index())?;

@@ -359,6 +359,24 @@ impl Link {
         Some(popped)
     }
 
+    /// Reads what each packet of a plain link needs, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.pending.as_nanos() ^ self.delay.as_nanos() ^ u64::from(self.to.0)
+    }
+
+    /// The first packet.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Slot {
+        self.ring.first()
+    }
+
+    /// Reads the place of the last packet, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch_end(&self, all: &OnLinks) -> u64 {
+        all.touch(self.ring.last())
+    }
+
     /// When something changes next.
     pub(crate) fn next_change(&self) -> Option<Instant> {
         self.changes.last().map(|change| change.at)

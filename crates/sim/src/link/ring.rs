@@ -93,6 +93,15 @@ impl OnLinks {
         }
     }
 
+    /// Reads all of a packet's place, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch(&self, slot: Slot) -> u64 {
+        self.get(slot).map_or(0, |OnLink { on_line, rest, header, next, .. }| {
+            let Header { serial, dst, .. } = header;
+            on_line.end.as_nanos() ^ rest.to_bits() ^ serial ^ u64::from(dst.node.0 ^ next.number())
+        })
+    }
+
     #[inline]
     pub(crate) fn header(&self, slot: Slot) -> Option<&Header> {
         self.get(slot).map(|place| &place.header)
@@ -171,6 +180,16 @@ impl Ring {
             self.sending = next;
         }
         Some(Popped { slot, size, to, place: if known { LastSeen::Departed } else { LastSeen::OnLine } })
+    }
+
+    #[inline(always)]
+    pub(super) fn first(&self) -> Slot {
+        self.first
+    }
+
+    #[inline(always)]
+    pub(super) fn last(&self) -> Slot {
+        self.last
     }
 
     #[inline]

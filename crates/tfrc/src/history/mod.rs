@@ -123,6 +123,22 @@ impl LossHistory {
         }
     }
 
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        let times = self.highest_arrived.as_nanos() ^ self.rtt.as_nanos() ^ self.non_data;
+        let parts = [
+            self.highest.is_some(),
+            self.late.is_some(),
+            self.losses.is_any_pending(),
+            self.settled.is_some(),
+            self.events.units.is_some(),
+            self.events.current.is_some(),
+        ];
+        let parts = parts.iter().fold(0, |sum, part| sum ^ u64::from(*part));
+        times ^ parts ^ self.size.to_bits() ^ self.events.count
+    }
+
     /// Says which packet will be the first, so that its loss is noticed too.
     pub(crate) fn expect(&mut self, now: Instant, first: u64) {
         if self.highest.is_none() {

@@ -78,6 +78,18 @@ impl ReceiveRate {
         }
     }
 
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.bytes ^ self.newest.before ^ self.closes.as_nanos() ^ saturating::<u64>(self.groups.len())
+    }
+
+    /// Reads where the next arrival will be kept.
+    #[inline(always)]
+    pub(crate) fn touch_below(&self) -> u64 {
+        self.groups.get(self.groups.len().saturating_sub(1)).map_or(0, |group| group.before)
+    }
+
     /// `size` bytes of data have come while the round-trip time was `rtt`.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, size: u32, rtt: Duration) {

@@ -191,6 +191,26 @@ impl Receiver {
         Self { least_period: least_period.max(config.settings().feedback_floor), ..Self::new(config) }
     }
 
+    /// Reads from each cache line or so, for a host of thousands of receivers that wants this one
+    /// near before it is asked. The value says nothing.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let parts = [self.told_rtt.is_some(), self.counter_rtt.is_some(), self.timer.is_some()];
+        let parts = parts.iter().fold(0, |sum, part| sum ^ u64::from(*part));
+        let times = self.timer_rtt.as_nanos() ^ self.last_report.as_nanos() ^ self.reports;
+        parts ^ times ^ self.clock.touch() ^ self.history.touch() ^ self.meter.touch()
+    }
+
+    /// Reads where the next arrival will be kept: see [`Receiver::touch`].
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn touch_below(&self) -> u64 {
+        self.meter.touch_below()
+    }
+
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed
     /// (RFC 5348 §6.3.1). Without it the first packet that arrives is taken for the first sent.
     /// `first_seq` is at least 1. Too late once a packet has arrived. Without effect with

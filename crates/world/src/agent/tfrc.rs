@@ -5,7 +5,7 @@ use tfrc::study::{FeedbackTrigger, Stamp};
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
 use tfrc_sim::traffic::Distinct;
-use tfrc_sim::{Address, Context, TimerKey};
+use tfrc_sim::{Address, Context, Depth, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, saturating};
 
@@ -79,6 +79,19 @@ impl TfrcSender {
             sent_bytes: 0,
             rtt: Mean::default(),
             last_stop: None,
+        }
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(super) fn touch(&self, depth: Depth) -> u64 {
+        match depth {
+            Depth::Surface => {
+                let SenderSetup { flow, stop, .. } = self.setup;
+                let own = u64::from(flow.0) ^ u64::from(stop.is_some()) ^ self.record.next_seq();
+                own ^ u64::from(self.last_stop.is_some()) ^ self.machine.touch()
+            }
+            Depth::Below => self.record.touch(),
         }
     }
 
@@ -234,6 +247,18 @@ impl TfrcReceiver {
             bytes: 0,
             first_event: None,
             log: None,
+        }
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(super) fn touch(&self, depth: Depth) -> u64 {
+        match depth {
+            Depth::Surface => {
+                let ends = u64::from(self.sender.is_some()) ^ u64::from(self.first_event.is_some());
+                ends ^ self.packets ^ self.numbers.expected() ^ self.machine.touch()
+            }
+            Depth::Below => self.machine.touch_below(),
         }
     }
 
