@@ -166,6 +166,21 @@ impl Events {
         }
     }
 
+    /// The first cell of the next day, for [`Self::touch_cell`].
+    pub(crate) fn next_days_first(&self) -> u32 {
+        let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
+        self.lists.first.get(index(day % DAYS)).copied().unwrap_or(NONE)
+    }
+
+    /// Reads a cell, to have it near. Gives the next one, and anything.
+    #[inline(always)]
+    pub(crate) fn touch_cell(&self, at: u32) -> (u32, u64) {
+        self.cells
+            .all
+            .get(index(u64::from(at)))
+            .map_or((NONE, 0), |cell| (cell.next, cell.entry.at.as_nanos()))
+    }
+
     #[inline]
     fn pop_near(&mut self, until: Instant) -> Option<Entry> {
         self.near.pop_if(|entry| entry.at <= until)

@@ -52,10 +52,24 @@ impl<A: Agent> Engine<A> {
             number += 1;
         }
         let all = all.get_mut(..number).unwrap_or_default();
-        for step in [Self::read_second, Self::read_third, Self::read_fourth, Self::read_last] {
-            for subjects in &mut *all {
-                sum ^= step(self, subjects);
-            }
+        // The list of the next day's events, meanwhile: each of its cells is known from the one
+        // before.
+        let mut cell = self.core.events.next_days_first();
+        for subjects in &mut *all {
+            let (next, at) = self.core.events.touch_cell(cell);
+            cell = next;
+            sum ^= at ^ self.read_second(subjects);
+        }
+        for subjects in &mut *all {
+            let (next, at) = self.core.events.touch_cell(cell);
+            cell = next;
+            sum ^= at ^ self.read_third(subjects);
+        }
+        for subjects in &mut *all {
+            sum ^= self.read_fourth(subjects);
+        }
+        for subjects in &mut *all {
+            sum ^= self.read_last(subjects);
         }
         black_box(sum);
     }
@@ -94,7 +108,8 @@ impl<A: Agent> Engine<A> {
                 let (agent, link) = self.core.subjects_of_arrival(id);
                 (subjects.agent, subjects.link) = (agent, link);
                 let address = self.address(agent).map_or(0, |at| u64::from(at.port));
-                address ^ self.core.timers.touch(agent) ^ self.core.touch_link(link)
+                let behind = self.core.touch_second(id);
+                address ^ behind ^ self.core.timers.touch(agent) ^ self.core.touch_link(link)
             }
             EngineEvent::Timer(agent, _) => {
                 self.touch_agent(agent, Depth::Below) ^ self.core.touch_link(subjects.link)
@@ -123,7 +138,8 @@ impl<A: Agent> Engine<A> {
 
     #[inline(always)]
     fn touch_agent(&self, id: AgentId, depth: Depth) -> u64 {
-        self.agents.get(id.index()).map_or(0, |Attached { agent, .. }| agent.touch(depth))
+        let Some(Attached { agent, .. }) = self.agents.get(id.index()) else { return 0 };
+        agent.touch(depth)
     }
 }
 
@@ -141,6 +157,12 @@ impl<P> Core<P> {
         let agent = self.first_agents.get(link.to.index()).map_or(0, |agent| agent.0);
         let payload = u64::from(self.packets.get(slot).is_some());
         self.on_links.touch(slot) ^ payload ^ u64::from(agent ^ self.way_out(link.to).0)
+    }
+
+    /// The second packet of a link.
+    #[inline(always)]
+    fn touch_second(&self, id: LinkId) -> u64 {
+        self.links.get(id.index()).map_or(0, |link| self.on_links.touch_next(link.first()))
     }
 
     /// The agent that receives the first packet of a link, and the link that leads from it; or the

@@ -19,8 +19,9 @@ pub(crate) struct OnLinks {
     places: Vec<OnLink>,
 }
 
-/// A packet on a link.
+/// A packet on a link, in two cache lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct OnLink {
     pub(super) on_line: Transmission,
     /// When it came to the link: later than now on a private line that it has not reached yet.
@@ -100,6 +101,12 @@ impl OnLinks {
             let Header { serial, dst, .. } = header;
             on_line.end.as_nanos() ^ rest.to_bits() ^ serial ^ u64::from(dst.node.0 ^ next.number())
         })
+    }
+
+    /// [`Self::touch`] of the packet behind this one.
+    #[inline(always)]
+    pub(crate) fn touch_next(&self, slot: Slot) -> u64 {
+        self.get(slot).map_or(0, |place| self.touch(place.next))
     }
 
     #[inline]
