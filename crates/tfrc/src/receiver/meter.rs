@@ -48,7 +48,9 @@ const RESOLUTION: u64 = 14;
 /// Measures over the last round-trip time, as far as that is known. Otherwise, and where a regular
 /// report is a little late, measures since the newest expiration of the feedback timer that is at
 /// least a round-trip time ago, as RFC 5348 §6.2 allows.
+// In the order of use.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct ReceiveRate {
     bytes: u64,
     packets: u64,

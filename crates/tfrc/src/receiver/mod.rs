@@ -103,33 +103,35 @@ pub enum FeedbackReason {
 ///
 /// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 33
 /// loss intervals and the last 16 arrivals.
+// In the order of use: what each packet touches comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Receiver {
     /// One for all clones.
     rules: Shared<Measuring>,
-    history: LossHistory,
-    meter: ReceiveRate,
-    clock: HostClock,
-    told_rtt: Option<Duration>,
     /// Made when it is first used: most senders send the round-trip time.
     counter_rtt: Option<Rare<CounterRtt>>,
+    told_rtt: Option<Duration>,
     /// When the feedback timer expires; `None` before the first packet or without a round-trip
     /// time.
     timer: Option<Instant>,
+    reports: u64,
+    data_since_feedback: bool,
+    /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
+    overdue: bool,
+    due: Option<FeedbackReason>,
+    history: LossHistory,
+    meter: ReceiveRate,
+    clock: HostClock,
+    last_report: Instant,
+    /// The window counter at the last report (RFC 4342 §10.3).
+    last_counter: u64,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
     /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as
     /// long.
     least_period: Duration,
-    data_since_feedback: bool,
-    /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
-    overdue: bool,
-    due: Option<FeedbackReason>,
-    reports: u64,
-    last_report: Instant,
     previous_p: Probability,
-    /// The window counter at the last report (RFC 4342 §10.3).
-    last_counter: u64,
 }
 
 /// The settings that a receiver needs: the full set takes three times the room.

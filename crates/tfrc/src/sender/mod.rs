@@ -82,32 +82,34 @@ pub enum LossReport {
 ///
 /// `now` must not go back; if it does, the latest time seen counts. Its clock may have any grain
 /// ([`ClockGrain`]): R is at least one grain.
+// In the order of use: what each packet touches comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Sender {
     /// One for all clones, as far as they do not change it.
     settings: Shared<Settings>,
-    allowed: AllowedRate,
-    promise: LowerBound,
-    delay: Option<Rare<DelayBound>>,
-    guard: Guard,
-    rtt: RoundTrip,
-    clock: HostClock,
-    least_round_trip: LeastRoundTrip,
-    drop_rate: DropRate,
-    pacing: Pacing,
-    interval: PacketInterval,
-    limited: DataLimited,
-    segment: MeanSegment,
+    latest: Instant,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
+    guard: Guard,
+    delay: Option<Rare<DelayBound>>,
+    interval: PacketInterval,
+    pacing: Pacing,
     activity: Activity,
-    feedback_packets: u64,
+    clock: HostClock,
+    limited: DataLimited,
+    segment: MeanSegment,
+    rtt: RoundTrip,
     study: SenderStudy,
+    allowed: AllowedRate,
+    promise: LowerBound,
+    least_round_trip: LeastRoundTrip,
+    drop_rate: DropRate,
+    feedback_packets: u64,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     /// The least rate that [`Sender::target_rate`] answers with.
     floor: Rate,
-    latest: Instant,
     events: Ring<RateChange, 4>,
 }
 

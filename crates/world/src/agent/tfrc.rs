@@ -59,12 +59,14 @@ pub(crate) struct SenderSetup {
 }
 
 /// The sending half of a flow. It starts when its first timer fires.
+// In the order of use.
 #[derive(Debug)]
+#[repr(C)]
 pub struct TfrcSender {
-    machine: Sender,
-    setup: SenderSetup,
     record: SentRecord<MOST_IN_FLIGHT>,
     sent_bytes: u64,
+    setup: SenderSetup,
+    machine: Sender,
     rtt: Mean,
     last_stop: Option<Stopped>,
 }
@@ -89,7 +91,7 @@ impl TfrcSender {
             Depth::Surface => {
                 let SenderSetup { flow, stop, .. } = self.setup;
                 let own = u64::from(flow.0) ^ u64::from(stop.is_some()) ^ self.record.next_seq();
-                own ^ u64::from(self.last_stop.is_some()) ^ self.machine.touch()
+                own ^ self.machine.touch()
             }
             Depth::Below => self.record.touch(),
         }
@@ -193,18 +195,20 @@ impl TfrcSender {
 }
 
 /// The receiving half of a flow.
+// In the order of use.
 #[derive(Debug)]
+#[repr(C)]
 pub struct TfrcReceiver {
+    packets: u64,
+    bytes: u64,
+    numbers: Distinct,
+    /// Address and flow of the sender, known from the first packet.
+    sender: Option<(Address, FlowId)>,
+    /// Where the first loss event was found, which ends slow start.
+    first_event: Option<FlowLosses>,
     machine: Receiver,
     /// Bytes of a report on the wire.
     report_bytes: u32,
-    /// Address and flow of the sender, known from the first packet.
-    sender: Option<(Address, FlowId)>,
-    numbers: Distinct,
-    packets: u64,
-    bytes: u64,
-    /// Where the first loss event was found, which ends slow start.
-    first_event: Option<FlowLosses>,
     /// The loss events, if they are logged.
     log: Option<Vec<LossEvent>>,
 }
