@@ -30,7 +30,7 @@ pub mod trace;
 pub mod traffic;
 
 pub use agent::{Agent, AgentId, NoAgent, TimerKey};
-pub use engine::{Context, Delivery, Engine, UnknownNode};
+pub use engine::{Context, Delivery, Depth, Engine, UnknownNode};
 pub use network::{LinkId, LinkSpec, Network, NodeId};
 pub use packet::{Address, Packet};
 pub use rng::{Seed, Stream};

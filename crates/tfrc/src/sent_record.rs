@@ -79,6 +79,16 @@ impl<const N: usize> SentRecord<N> {
         self.next
     }
 
+    /// Reads where the next packet will be kept, for a host that wants it near. The value says
+    /// nothing.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let last = self.times.get(self.times.len().saturating_sub(1));
+        last.map_or(0, Instant::as_nanos) ^ self.times.get(0).map_or(0, Instant::as_nanos)
+    }
+
     /// Records a packet sent at `now`; returns its number, which the packet must carry. Numbers
     /// increase by one.
     pub fn on_sent(&mut self, now: Instant) -> u64 {

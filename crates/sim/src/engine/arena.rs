@@ -7,9 +7,14 @@ use tfrc_units::saturating;
 /// ([`crate::link::OnLinks`]).
 #[derive(Debug)]
 pub(crate) struct Arena<P> {
-    slots: Vec<Option<P>>,
+    slots: Vec<Place<P>>,
     free: Vec<Slot>,
 }
+
+/// A place for a payload: most are as large as a cache line, and lie in one.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Place<P>(Option<P>);
 
 /// The place of a packet, until it is taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,25 +34,25 @@ impl<P> Arena<P> {
             None => self.grow()?,
         };
         // A free place has nothing to be dropped.
-        core::mem::forget(self.slots.get_mut(slot.index())?.replace(payload));
+        core::mem::forget(self.slots.get_mut(slot.index())?.0.replace(payload));
         Some(slot)
     }
 
     #[cold]
     fn grow(&mut self) -> Option<Slot> {
         let slot = u32::try_from(self.slots.len()).ok().map(Slot).filter(|slot| *slot < Slot::UNUSED)?;
-        self.slots.push(None);
+        self.slots.push(Place(None));
         Some(slot)
     }
 
     #[inline]
     pub(crate) fn get(&self, slot: Slot) -> Option<&P> {
-        self.slots.get(slot.index())?.as_ref()
+        self.slots.get(slot.index())?.0.as_ref()
     }
 
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Option<P> {
-        let place = self.slots.get_mut(slot.index())?;
+        let Place(place) = self.slots.get_mut(slot.index())?;
         if place.is_some() {
             self.free.push(slot);
         }
@@ -57,7 +62,7 @@ impl<P> Arena<P> {
     /// Takes a packet out unseen.
     #[inline]
     pub(crate) fn discard(&mut self, slot: Slot) {
-        if let Some(payload) = self.slots.get_mut(slot.index()).filter(|payload| payload.is_some()) {
+        if let Some(Place(payload)) = self.slots.get_mut(slot.index()).filter(|place| place.0.is_some()) {
             *payload = None;
             self.free.push(slot);
         }
@@ -75,6 +80,11 @@ impl Slot {
 
     /// A place that is not used either.
     pub(crate) const UNUSED: Self = Self(u32::MAX - 1);
+
+    #[inline(always)]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
 
     #[inline]
     pub(crate) fn index(self) -> usize {

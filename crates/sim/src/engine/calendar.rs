@@ -28,6 +28,9 @@ const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
 /// The length of a day is reviewed whenever this many have begun, or twice as many entries have
 /// been sorted.
 const REVIEW: u32 = 1024;
+/// Days with several entries have between so many in the mean.
+const FEWEST: u32 = 8;
+const FULL: u32 = 20;
 
 /// All events to come.
 #[derive(Debug)]
@@ -50,6 +53,10 @@ pub(crate) struct Events {
     /// After today.
     far_day: u64,
     seen: DayCounts,
+    /// Days are to have about [`FULL`] entries, which are looked at when they begin.
+    full_days: bool,
+    /// A day has begun whose entries nobody has looked at.
+    begun: bool,
 }
 
 /// Entries and days counted since the last review.
@@ -91,7 +98,27 @@ impl Events {
             far: BinaryHeap::new(),
             far_day: u64::MAX,
             seen: DayCounts::NONE,
+            full_days: false,
+            begun: false,
         }
+    }
+
+    /// From now on days are to have several entries each, and [`Self::pop`] gives nothing when such
+    /// a day has begun: see [`Self::has_begun_day`].
+    pub(crate) fn fill_days(&mut self) {
+        self.full_days = true;
+    }
+
+    /// Returns true if there was nothing to take out because a day with several entries has begun;
+    /// false when asked again.
+    #[inline]
+    pub(crate) fn has_begun_day(&mut self) -> bool {
+        core::mem::take(&mut self.begun)
+    }
+
+    /// The entries of today, the earliest first.
+    pub(crate) fn today(&self) -> impl Iterator<Item = &Entry> {
+        self.near.iter().rev()
     }
 
     #[inline(always)]
@@ -151,6 +178,21 @@ impl Events {
             self.next_round.sort_unstable_by_key(|entry| Reverse(*entry));
             self.near.append(&mut self.next_round);
         }
+    }
+
+    /// The first cell of the next day, for [`Self::touch_cell`].
+    pub(crate) fn next_days_first(&self) -> u32 {
+        let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
+        self.lists.first.get(index(day % DAYS)).copied().unwrap_or(NONE)
+    }
+
+    /// Reads a cell, to have it near. Gives the next one, and anything.
+    #[inline(always)]
+    pub(crate) fn touch_cell(&self, at: u32) -> (u32, u64) {
+        self.cells
+            .all
+            .get(index(u64::from(at)))
+            .map_or((NONE, 0), |cell| (cell.next, cell.entry.at.as_nanos()))
     }
 
     #[inline]
@@ -220,7 +262,7 @@ impl Events {
         let day = self.lists.next_day(self.today).unwrap_or(u64::MAX);
         if day >= self.far_day {
             self.begin_far_day(until);
-            return self.pop_near(until);
+            return if self.begun { None } else { self.pop_near(until) };
         }
         self.today = day;
         self.seen.days += 1;
@@ -231,7 +273,9 @@ impl Events {
             self.near.push(only);
             return None;
         }
-        self.sort_today();
+        if self.sort_today() {
+            return None;
+        }
         self.pop_near(until)
     }
 
@@ -244,26 +288,28 @@ impl Events {
         }
         self.today = self.far_day;
         self.bring_near();
-        self.sort_today();
-        if self.near.is_empty() {
+        if !self.sort_today() && self.near.is_empty() {
             let first = self.begin_day(until);
             self.near.extend(first);
         }
     }
 
-    /// Sorts in what is listed for today.
+    /// Sorts in what is listed for today. Returns true if somebody wants to look at the entries
+    /// first.
     #[inline(never)]
-    fn sort_today(&mut self) {
+    fn sort_today(&mut self) -> bool {
         if let Some([one, other]) = self.lists.take_two(&mut self.cells, self.today) {
             self.near.extend(if one < other { [other, one] } else { [one, other] });
         } else {
             self.lists.take(&mut self.cells, self.today, &mut self.near);
             if self.near.len() < 2 {
-                return;
+                return false;
             }
             self.near.sort_unstable_by_key(|entry| Reverse(*entry));
         }
         self.seen.sorted(saturating::<u32>(self.near.len()));
+        self.begun = self.full_days;
+        self.full_days
     }
 
     /// Moves to the lists for days, and to today, what now belongs there.
@@ -295,7 +341,13 @@ impl Events {
         let DayCounts { days, near, far, .. } = core::mem::replace(&mut self.seen, DayCounts::NONE);
         let crowd = near / days.max(1);
         // In a day with very many, sorting them in costs more than the heap does.
-        let shift = if crowd >= 1 && (far < near / 4 || crowd >= 16) {
+        let shift = if self.full_days {
+            match crowd {
+                0..FEWEST => self.shift + 1,
+                FEWEST..=FULL => self.shift,
+                _ => self.shift.saturating_sub(1),
+            }
+        } else if crowd >= 1 && (far < near / 4 || crowd >= 16) {
             self.shift.saturating_sub(crowd.ilog2().max(1))
         } else if crowd == 0 && far > days / 2 {
             self.shift + 1

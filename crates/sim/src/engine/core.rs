@@ -43,7 +43,7 @@ pub(crate) struct Core<P> {
     /// By node and port.
     ports: Vec<Vec<Port<P>>>,
     /// The agent at the first port of each node, or [`NOBODY`]: most nodes have no other.
-    first_agents: Vec<AgentId>,
+    pub(super) first_agents: Vec<AgentId>,
     /// Packets that links have dropped, by the node and port of their sender.
     dropped: Vec<Vec<PacketCount>>,
     pub(crate) drop_log: DropLog,
@@ -66,7 +66,7 @@ enum Port<P> {
 }
 
 /// The number of no agent.
-const NOBODY: AgentId = AgentId(u32::MAX);
+pub(super) const NOBODY: AgentId = AgentId(u32::MAX);
 
 /// A due event for an agent.
 pub(crate) enum DueNotice {

@@ -41,6 +41,11 @@ impl Turn {
         Self(u32::try_from(hash >> 32).unwrap_or_default())
     }
 
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
     /// The turn of one of several subjects under one name.
     #[inline]
     pub(crate) const fn numbered(self, number: u32) -> Self {

@@ -6,12 +6,15 @@ mod calendar;
 mod core;
 pub(crate) mod event;
 mod timers;
+mod touch;
 
 use ::core::fmt;
 
 use tfrc_units::{Instant, Probability, Rate};
 
 use self::core::{Core, DueNotice};
+pub use self::touch::Depth;
+use self::touch::MANY_AGENTS;
 use crate::link::{FlowStats, LinkStats, PacketCount};
 use crate::network::{LinkChange, MakeQueue};
 use crate::packet::{FlowId, Outgoing};
@@ -124,6 +127,9 @@ impl<A: Agent> Engine<A> {
         let id = AgentId(u32::try_from(self.agents.len()).map_err(|_| UnknownNode(node))?);
         let address = self.core.attach(node, id)?;
         self.agents.push(Attached { address, agent });
+        if self.agents.len() == MANY_AGENTS {
+            self.core.events.fill_days();
+        }
         Ok(id)
     }
 
@@ -195,32 +201,38 @@ impl<A: Agent> Engine<A> {
     /// Lets everything happen that is due up to and including `until`; afterwards the time is
     /// `until`, or what it was if that is later.
     pub fn run_until(&mut self, until: Instant) {
-        while let Some(due) = self.core.advance(until) {
-            let now = self.core.now;
-            match due {
-                DueNotice::Packet(id, slot) => {
-                    if let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
-                        && let Some(header) = self.core.on_links.header(slot)
-                        && let Some(payload) = self.core.packets.take(slot)
-                    {
-                        let packet = Packet { header: *header, payload };
-                        agent.on_packet(
-                            now,
-                            packet,
-                            &mut Context { id, address: *address, core: &mut self.core },
-                        );
+        loop {
+            while let Some(due) = self.core.advance(until) {
+                let now = self.core.now;
+                match due {
+                    DueNotice::Packet(id, slot) => {
+                        if let Some(Attached { address, agent }) = self.agents.get_mut(id.index())
+                            && let Some(header) = self.core.on_links.header(slot)
+                            && let Some(payload) = self.core.packets.take(slot)
+                        {
+                            let packet = Packet { header: *header, payload };
+                            agent.on_packet(
+                                now,
+                                packet,
+                                &mut Context { id, address: *address, core: &mut self.core },
+                            );
+                        }
                     }
-                }
-                DueNotice::Timer(id, key) => {
-                    if let Some(Attached { address, agent }) = self.agents.get_mut(id.index()) {
-                        agent.on_timer(
-                            now,
-                            key,
-                            &mut Context { id, address: *address, core: &mut self.core },
-                        );
+                    DueNotice::Timer(id, key) => {
+                        if let Some(Attached { address, agent }) = self.agents.get_mut(id.index()) {
+                            agent.on_timer(
+                                now,
+                                key,
+                                &mut Context { id, address: *address, core: &mut self.core },
+                            );
+                        }
                     }
                 }
             }
+            if !self.core.events.has_begun_day() {
+                break;
+            }
+            self.read_ahead();
         }
         self.core.reach_time(until);
     }

@@ -14,13 +14,14 @@ use crate::{AgentId, TimerKey};
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     slots: Vec<AgentTimers>,
+    /// By agent, as they are needed less often.
+    turns: Vec<Turn>,
 }
 
+/// One cache line.
 #[derive(Debug)]
-struct AgentTimers {
-    armed: [ArmedTimer; 4],
-    turn: Turn,
-}
+#[repr(align(64))]
+struct AgentTimers([ArmedTimer; 4]);
 
 #[derive(Debug, Clone, Copy)]
 struct ArmedTimer {
@@ -35,30 +36,31 @@ const UNSET: ArmedTimer = ArmedTimer { deadline: NEVER, queued: NEVER };
 
 impl Timers {
     pub(crate) fn add_agent(&mut self, turn: Turn) {
-        self.slots.push(AgentTimers { armed: [UNSET; 4], turn });
+        self.slots.push(AgentTimers([UNSET; 4]));
+        self.turns.push(turn);
     }
 
     #[inline(always)]
     pub(crate) fn set(&mut self, agent: AgentId, key: TimerKey, at: Instant, events: &mut Events) {
-        let Some((slot, turn)) = self.slot(agent, key) else { return };
+        let Some(slot) = self.slot(agent, key) else { return };
         slot.deadline = at;
         if slot.queued > at {
             slot.queued = at;
-            push(events, Entry::new(at, turn, EngineEvent::Timer(agent, key)));
+            self.push(agent, key, at, events);
         }
     }
 
     #[inline]
     pub(crate) fn cancel(&mut self, agent: AgentId, key: TimerKey) {
-        if let Some((slot, _)) = self.slot(agent, key) {
+        if let Some(slot) = self.slot(agent, key) {
             slot.deadline = NEVER;
         }
     }
 
     #[inline]
     pub(crate) fn deadline(&self, agent: AgentId, key: TimerKey) -> Option<Instant> {
-        let slots = self.slots.get(agent.index())?;
-        let deadline = slots.armed.get(key.index())?.deadline;
+        let AgentTimers(armed) = self.slots.get(agent.index())?;
+        let deadline = armed.get(key.index())?.deadline;
         (deadline != NEVER).then_some(deadline)
     }
 
@@ -71,7 +73,7 @@ impl Timers {
         at: Instant,
         events: &mut Events,
     ) -> bool {
-        let Some((slot, turn)) = self.slot(agent, timer) else { return false };
+        let Some(slot) = self.slot(agent, timer) else { return false };
         if slot.queued != at {
             return false;
         }
@@ -81,21 +83,30 @@ impl Timers {
             return deadline != NEVER;
         }
         (slot.deadline, slot.queued) = (deadline, deadline);
-        events.push(Entry::new(deadline, turn, EngineEvent::Timer(agent, timer)));
+        self.push(agent, timer, deadline, events);
         false
     }
 
+    /// Reads what is kept of an agent's timers, to have it near.
     #[inline(always)]
-    fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<(&mut ArmedTimer, Turn)> {
-        let AgentTimers { armed, turn } = self.slots.get_mut(agent.index())?;
-        Some((armed.get_mut(key.index())?, turn.numbered(key.number())))
+    pub(crate) fn touch(&self, agent: AgentId) -> u64 {
+        let first =
+            self.slots.get(agent.index()).map_or(0, |AgentTimers([first, ..])| first.deadline.as_nanos());
+        first ^ self.turns.get(agent.index()).map_or(0, |turn| u64::from(turn.bits()))
     }
-}
 
-/// One copy for all agents.
-#[inline(never)]
-fn push(events: &mut Events, entry: Entry) {
-    events.push(entry);
+    #[inline(always)]
+    fn slot(&mut self, agent: AgentId, key: TimerKey) -> Option<&mut ArmedTimer> {
+        let AgentTimers(armed) = self.slots.get_mut(agent.index())?;
+        armed.get_mut(key.index())
+    }
+
+    /// One copy for all agents.
+    #[inline(never)]
+    fn push(&self, agent: AgentId, key: TimerKey, at: Instant, events: &mut Events) {
+        let Some(turn) = self.turns.get(agent.index()) else { return };
+        events.push(Entry::new(at, turn.numbered(key.number()), EngineEvent::Timer(agent, key)));
+    }
 }
 
 impl TimerKey {

@@ -45,34 +45,24 @@ pub(crate) use ring::Popped;
 use ring::{LastSeen, LinkTimes, OnLink, Ring};
 pub use stats::{FlowStats, LinkStats};
 
-/// In the order of use: what each packet of a plain link without a limit touches is in the first
-/// three cache lines.
+/// In the order of use: an arrival of a plain link touches the first cache line, a packet that joins
+/// one without a limit the first three.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
-    /// Waiting times of all accepted packets, those to come included.
-    waited_ns: u128,
-    /// Transmission times of all accepted packets, those to come included.
-    busy_ns: u64,
-    arrivals: PacketCount,
     /// The time at which the engine's event queue holds this link, or [`NEVER`]; an entry with any
     /// other time is stale.
     pub(crate) pending: Instant,
-    line: Transmitter,
     delay: Duration,
     extras: Option<Box<Extras>>,
     /// Earlier delays, as long as packets are on their way with them.
     former: Option<Box<FormerDelays>>,
-    /// All packets on the link, where some of them go on without an event at its far end.
-    ahead: Option<Box<Ahead>>,
     /// All packets on the link in the order of arrival at the far end. Who has left the line is
     /// looked at only where a limit or a controller asks.
     ring: Ring,
     /// The link's place in the order of events at one time.
     pub(crate) turn: Turn,
     pub(crate) to: NodeId,
-    /// Where packets with a time to come are put on this line from.
-    pub(crate) feeder: Feeder,
     /// Something may ask for `queued_bytes`: the queue of a plain link has a limit that is not in
     /// packets or a controller, or was given one.
     counts_bytes: bool,
@@ -80,6 +70,16 @@ pub(crate) struct Link {
     certain: bool,
     /// There are neither `extras` nor `former` delays.
     simple: bool,
+    /// Waiting times of all accepted packets, those to come included.
+    waited_ns: u128,
+    /// Transmission times of all accepted packets, those to come included.
+    busy_ns: u64,
+    arrivals: PacketCount,
+    line: Transmitter,
+    /// All packets on the link, where some of them go on without an event at its far end.
+    ahead: Option<Box<Ahead>>,
+    /// Where packets with a time to come are put on this line from.
+    pub(crate) feeder: Feeder,
     queue: Policy,
     /// Bytes of the packets not known to have left the line, in whole granules, if they are
     /// counted.
@@ -392,6 +392,25 @@ impl Link {
             self.unqueue(popped.size);
         }
         Some(popped)
+    }
+
+    /// Reads what each packet of a plain link needs, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        let joining = self.waited_ns == 0;
+        self.pending.as_nanos() ^ u64::from(joining) ^ u64::from(self.ahead.is_some())
+    }
+
+    /// The first packet.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Slot {
+        self.ring.first()
+    }
+
+    /// Reads the place of the last packet, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch_end(&self, all: &OnLinks) -> u64 {
+        all.touch(self.ring.last())
     }
 
     /// When something changes next.

@@ -19,8 +19,9 @@ pub(crate) struct OnLinks {
     places: Vec<OnLink>,
 }
 
-/// A packet on a link.
+/// A packet on a link, in two cache lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct OnLink {
     pub(super) on_line: Transmission,
     /// When it came to the link: later than now on a private line that it has not reached yet.
@@ -94,6 +95,21 @@ impl OnLinks {
         if self.places.len() == slot.index() {
             self.places.push(place);
         }
+    }
+
+    /// Reads all of a packet's place, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch(&self, slot: Slot) -> u64 {
+        self.get(slot).map_or(0, |OnLink { on_line, rest, header, next, .. }| {
+            let Header { serial, dst, .. } = header;
+            on_line.end.as_nanos() ^ rest.to_bits() ^ serial ^ u64::from(dst.node.0 ^ next.number())
+        })
+    }
+
+    /// [`Self::touch`] of the packet behind this one.
+    #[inline(always)]
+    pub(crate) fn touch_next(&self, slot: Slot) -> u64 {
+        self.get(slot).map_or(0, |place| self.touch(place.next))
     }
 
     #[inline]
@@ -191,6 +207,16 @@ impl Ring {
             LastSeen::Departed
         };
         Some(Popped { slot, size, to, place })
+    }
+
+    #[inline(always)]
+    pub(super) fn first(&self) -> Slot {
+        self.first
+    }
+
+    #[inline(always)]
+    pub(super) fn last(&self) -> Slot {
+        self.last
     }
 
     #[inline]

@@ -39,6 +39,15 @@ impl Sender {
         })
     }
 
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        match &self.0 {
+            Machinery::Rfc(sender) => sender.touch(),
+            Machinery::Linux(_) => 0,
+        }
+    }
+
     /// Starts. Harmless if it has started.
     pub fn start(&mut self, now: Instant) {
         by_either!(&mut self.0, machine => machine.start(now));

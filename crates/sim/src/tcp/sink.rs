@@ -89,6 +89,15 @@ impl Sink {
         }
     }
 
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        let SinkStats { received_segments, acks, .. } = self.stats;
+        let numbers = self.segment ^ self.last_ack ^ self.received.next() ^ self.unacked;
+        let parts = u64::from(self.delayed_until.is_some()) ^ u64::from(self.echo.is_some());
+        received_segments ^ acks ^ u64::from(numbers) ^ parts
+    }
+
     /// A segment arrives, with these ECN bits; the acknowledgement to be sent at once, if there is
     /// one.
     pub fn on_data(&mut self, now: Instant, data: &Data, ecn: Ecn) -> Option<Ack> {

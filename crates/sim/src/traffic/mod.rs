@@ -24,7 +24,7 @@ use tfrc_units::{Ecn, Instant};
 
 use crate::packet::{FlowId, Header, Outgoing, Precedence};
 use crate::tcp::{Ack, Data};
-use crate::{Address, Agent, Context, Packet, TimerKey};
+use crate::{Address, Agent, Context, Depth, Packet, TimerKey};
 
 /// Content of the packets of [`Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +123,17 @@ impl Traffic {
         }
     }
 
+    /// [`Agent::touch`] of a TCP; the others are small.
+    #[inline]
+    #[must_use]
+    pub fn touch(&self, depth: Depth) -> u64 {
+        match (self, depth) {
+            (Self::TcpSink(agent), Depth::Surface) => agent.touch(),
+            (Self::TcpSource(agent), Depth::Surface) => agent.touch(),
+            _ => 0,
+        }
+    }
+
     /// Returns the data this agent has sent, retransmissions included; none for a web client, whose
     /// requests do not count.
     #[must_use]
@@ -169,6 +180,10 @@ impl Agent for Traffic {
 
     fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Segment>) {
         Self::on_timer(self, now, key, context);
+    }
+
+    fn touch(&self, depth: Depth) -> u64 {
+        Self::touch(self, depth)
     }
 }
 

@@ -59,6 +59,14 @@ impl TcpSource {
         &self.sender
     }
 
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(super) fn touch(&self) -> u64 {
+        let TcpSetup { settings, peer, overhead, .. } = &self.setup;
+        let own = u64::from(settings.segment) ^ u64::from(peer.flow.0) ^ overhead.as_nanos();
+        own ^ u64::from(self.next_data.is_some()) ^ self.sender.touch()
+    }
+
     #[inline]
     pub(super) fn on_packet<P: Clone + From<Segment>>(
         &mut self,
@@ -172,6 +180,13 @@ impl TcpSink {
     #[must_use]
     pub const fn completed(&self) -> Option<Instant> {
         self.completed
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(super) fn touch(&self) -> u64 {
+        let peer = self.peer.map_or(0, |peer| peer.flow.0);
+        u64::from(self.settings.segment ^ peer) ^ u64::from(self.completed.is_some()) ^ self.sink.touch()
     }
 
     #[inline]

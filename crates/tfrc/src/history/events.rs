@@ -36,16 +36,19 @@ pub(crate) struct LossEvent {
 }
 
 /// All loss events so far.
+///
+/// In the order of use: each packet asks for the number and the units.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Events {
-    pub(crate) intervals: Intervals,
-    pub(crate) current: Option<LossEvent>,
     /// Number of loss events so far.
     pub(crate) count: u64,
+    pub(crate) units: Option<Rare<Units>>,
+    pub(crate) current: Option<LossEvent>,
+    pub(crate) intervals: Intervals,
     timing: LossEventTiming,
     length: LengthRule,
     insensitive: InsensitivePeriod,
-    pub(crate) units: Option<Rare<Units>>,
 }
 
 /// Beginning and synthetic length of the first loss interval, for the first loss event.

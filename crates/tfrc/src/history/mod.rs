@@ -72,33 +72,36 @@ pub(crate) enum Change {
 
 /// The reception record and everything worked out from it. Bounded: it keeps the last 32 runs of
 /// losses open to repair.
+///
+/// In the order of use: what the next packet in order touches comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct LossHistory {
-    origin: Option<u64>,
     highest: Option<Mark>,
-    /// The packet that came last, if it is not the highest.
-    late: Option<Mark>,
     /// When the packet with the highest sequence number came.
     highest_arrived: Instant,
+    /// R as the newest packet carried it.
+    rtt: Duration,
+    /// Mean size of the data packets of late.
+    size: f64,
     /// The time of packets that separates loss events.
     clock: SenderClock,
+    losses: Losses,
+    /// The packet that came last, if it is not the highest.
+    late: Option<Mark>,
+    /// Loss events of all declared runs.
+    events: Events,
+    /// Loss events of the runs that are beyond repair, once there are any.
+    settled: Option<Rare<Events>>,
+    origin: Option<u64>,
+    first_length: Option<f64>,
     non_data: u64,
     /// Data packets that came with a mark.
     marked: u64,
-    /// Mean size of the data packets of late.
-    size: f64,
     /// Units received, where those are counted.
     units: f64,
-    /// R as the newest packet carried it.
-    rtt: Duration,
     /// The least packets in a dynamic history window.
     window: f64,
-    losses: Losses,
-    /// Loss events of the runs that are beyond repair, once there are any.
-    settled: Option<Rare<Events>>,
-    /// Loss events of all declared runs.
-    events: Events,
-    first_length: Option<f64>,
 }
 
 impl LossHistory {
@@ -121,6 +124,22 @@ impl LossHistory {
             events: Events::new(settings),
             first_length: None,
         }
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        let times = self.highest_arrived.as_nanos() ^ self.rtt.as_nanos() ^ self.non_data;
+        let parts = [
+            self.highest.is_some(),
+            self.late.is_some(),
+            self.losses.is_any_pending(),
+            self.settled.is_some(),
+            self.events.units.is_some(),
+            self.events.current.is_some(),
+        ];
+        let parts = parts.iter().fold(0, |sum, part| sum ^ u64::from(*part));
+        times ^ parts ^ self.size.to_bits() ^ self.events.count
     }
 
     /// Says which packet will be the first, so that its loss is noticed too.

@@ -48,7 +48,9 @@ const RESOLUTION: u64 = 14;
 /// Measures over the last round-trip time, as far as that is known. Otherwise, and where a regular
 /// report is a little late, measures since the newest expiration of the feedback timer that is at
 /// least a round-trip time ago, as RFC 5348 §6.2 allows.
+// In the order of use.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct ReceiveRate {
     bytes: u64,
     packets: u64,
@@ -76,6 +78,18 @@ impl ReceiveRate {
             window,
             reported: None,
         }
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.bytes ^ self.newest.before ^ self.closes.as_nanos() ^ saturating::<u64>(self.groups.len())
+    }
+
+    /// Reads where the next arrival will be kept.
+    #[inline(always)]
+    pub(crate) fn touch_below(&self) -> u64 {
+        self.groups.get(self.groups.len().saturating_sub(1)).map_or(0, |group| group.before)
     }
 
     /// `size` bytes of data have come while the round-trip time was `rtt`.

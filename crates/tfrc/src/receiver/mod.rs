@@ -103,33 +103,35 @@ pub enum FeedbackReason {
 ///
 /// Work and memory per call are bounded: it keeps the last 32 runs of losses open to repair, 33
 /// loss intervals and the last 16 arrivals.
+// In the order of use: what each packet touches comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Receiver {
     /// One for all clones.
     rules: Shared<Measuring>,
-    history: LossHistory,
-    meter: ReceiveRate,
-    clock: HostClock,
-    told_rtt: Option<Duration>,
     /// Made when it is first used: most senders send the round-trip time.
     counter_rtt: Option<Rare<CounterRtt>>,
+    told_rtt: Option<Duration>,
     /// When the feedback timer expires; `None` before the first packet or without a round-trip
     /// time.
     timer: Option<Instant>,
+    reports: u64,
+    data_since_feedback: bool,
+    /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
+    overdue: bool,
+    due: Option<FeedbackReason>,
+    history: LossHistory,
+    meter: ReceiveRate,
+    clock: HostClock,
+    last_report: Instant,
+    /// The window counter at the last report (RFC 4342 §10.3).
+    last_counter: u64,
     /// R when the timer was last set: R_(m-1) at the next expiration.
     timer_rtt: Duration,
     /// Reports are at least this far apart, new loss events aside, and X_recv is measured over as
     /// long.
     least_period: Duration,
-    data_since_feedback: bool,
-    /// The timer expired with nothing to report: the next packet is reported at once (§6.1 step 2).
-    overdue: bool,
-    due: Option<FeedbackReason>,
-    reports: u64,
-    last_report: Instant,
     previous_p: Probability,
-    /// The window counter at the last report (RFC 4342 §10.3).
-    last_counter: u64,
 }
 
 /// The settings that a receiver needs: the full set takes three times the room.
@@ -189,6 +191,26 @@ impl Receiver {
     /// One that cannot report more often than this, whatever the round-trip time.
     pub(crate) fn reporting_every(config: &Config, least_period: Duration) -> Self {
         Self { least_period: least_period.max(config.settings().feedback_floor), ..Self::new(config) }
+    }
+
+    /// Reads from each cache line or so, for a host of thousands of receivers that wants this one
+    /// near before it is asked. The value says nothing.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let parts = [self.told_rtt.is_some(), self.counter_rtt.is_some(), self.timer.is_some()];
+        let parts = parts.iter().fold(0, |sum, part| sum ^ u64::from(*part));
+        let times = self.timer_rtt.as_nanos() ^ self.last_report.as_nanos() ^ self.reports;
+        parts ^ times ^ self.clock.touch() ^ self.history.touch() ^ self.meter.touch()
+    }
+
+    /// Reads where the next arrival will be kept: see [`Receiver::touch`].
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn touch_below(&self) -> u64 {
+        self.meter.touch_below()
     }
 
     /// Says which sequence number comes first, so that the loss of the very first packet is noticed

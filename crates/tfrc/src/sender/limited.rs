@@ -24,6 +24,12 @@ enum Wanted {
 }
 
 impl DataLimited {
+    /// Reads from the memory of this, to have it near.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        u64::from(self.wanted == Wanted::First)
+    }
+
     /// After sending, nothing more may be sent now: the sender is not data-limited at this moment.
     pub(crate) fn on_not_limited(&mut self, now: Instant) {
         let [first, second] = &mut self.not_limited;

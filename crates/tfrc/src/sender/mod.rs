@@ -82,32 +82,34 @@ pub enum LossReport {
 ///
 /// `now` must not go back; if it does, the latest time seen counts. Its clock may have any grain
 /// ([`ClockGrain`]): R is at least one grain.
+// In the order of use: what each packet touches comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Sender {
     /// One for all clones, as far as they do not change it.
     settings: Shared<Settings>,
-    allowed: AllowedRate,
-    promise: LowerBound,
-    delay: Option<Rare<DelayBound>>,
-    guard: Guard,
-    rtt: RoundTrip,
-    clock: HostClock,
-    least_round_trip: LeastRoundTrip,
-    drop_rate: DropRate,
-    pacing: Pacing,
-    interval: PacketInterval,
-    limited: DataLimited,
-    segment: MeanSegment,
+    latest: Instant,
     /// The nofeedback timer; it runs from the first packet on.
     timer: Option<Instant>,
+    guard: Guard,
+    delay: Option<Rare<DelayBound>>,
+    interval: PacketInterval,
+    pacing: Pacing,
     activity: Activity,
-    feedback_packets: u64,
+    clock: HostClock,
+    limited: DataLimited,
+    segment: MeanSegment,
+    rtt: RoundTrip,
     study: SenderStudy,
+    allowed: AllowedRate,
+    promise: LowerBound,
+    least_round_trip: LeastRoundTrip,
+    drop_rate: DropRate,
+    feedback_packets: u64,
     latest_feedback: Option<Feedback>,
     loss_events: u64,
     /// The least rate that [`Sender::target_rate`] answers with.
     floor: Rate,
-    latest: Instant,
     events: Ring<RateChange, 4>,
 }
 
@@ -146,6 +148,27 @@ impl Sender {
         };
         sender.settle();
         sender
+    }
+
+    /// Reads from each cache line or so, for a host of thousands of senders that wants this one
+    /// near before it is asked. The value says nothing.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let times = self.pacing.next_send().as_nanos() ^ self.latest.as_nanos();
+        let rates = self.pacing.rate().bytes_per_sec().to_bits() ^ self.segment.bytes().to_bits();
+        let parts = [
+            self.timer.is_some(),
+            self.study.watches_packets(),
+            self.guard.watches(),
+            self.delay.is_some(),
+            self.rtt.mean().is_some(),
+            self.latest_feedback.is_some(),
+        ];
+        let parts = parts.iter().fold(0, |sum, part| sum ^ u64::from(*part));
+        let allowed = self.allowed.x.bytes_per_sec().to_bits();
+        times ^ rates ^ parts ^ allowed ^ self.clock.touch() ^ self.limited.touch() ^ self.loss_events
     }
 
     /// The maximum segment size of the path is `mss` bytes from now on: the nominal segment of

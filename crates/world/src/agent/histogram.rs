@@ -35,6 +35,15 @@ impl Default for Cells {
 }
 
 impl Histogram {
+    /// Reads where the next value will be kept, if it is known.
+    #[inline(always)]
+    pub(super) fn touch(&self) -> u64 {
+        match &self.cells {
+            Cells::Few(few) => few.last().map_or(0, |cell| u64::from(*cell)),
+            _ => 0,
+        }
+    }
+
     /// Counts a value, nanoseconds. After 2^32 - 1 of them it counts no more.
     #[inline]
     pub(super) fn record(&mut self, ns: u64) {

@@ -1,5 +1,6 @@
 //! Delays of the data packets that reach the end of a flow.
 
+use tfrc_sim::Depth;
 use tfrc_sim::packet::Header;
 use tfrc_units::Instant;
 
@@ -71,6 +72,15 @@ impl Meter {
 
     pub(crate) const fn path(&self) -> EmptyPath {
         self.path
+    }
+
+    /// Reads what a packet needs, to have it near.
+    #[inline(always)]
+    pub(super) fn touch(&self, depth: Depth) -> u64 {
+        match depth {
+            Depth::Surface => self.latest ^ self.packets ^ u64::from(self.path.lines),
+            Depth::Below => self.queueing.touch(),
+        }
     }
 
     /// A packet arrived.

@@ -10,7 +10,7 @@ mod payload;
 mod tfrc;
 
 use tfrc_sim::traffic::Traffic;
-use tfrc_sim::{Agent, Context, Packet, TimerKey};
+use tfrc_sim::{Agent, Context, Depth, Packet, TimerKey};
 use tfrc_units::Instant;
 
 pub(crate) use self::application::Source;
@@ -115,6 +115,18 @@ impl Agent for Host {
     #[inline]
     fn on_timer(&mut self, now: Instant, key: TimerKey, context: &mut Context<'_, Payload>) {
         self.agent.on_timer(now, key, context);
+    }
+
+    #[inline(always)]
+    fn touch(&self, depth: Depth) -> u64 {
+        let meter = self.meter.as_ref().map_or(0, |meter| meter.touch(depth));
+        let agent = match &self.agent {
+            Any::TfrcSender(agent) => agent.touch(depth),
+            Any::TfrcReceiver(agent) => agent.touch(depth),
+            Any::Traffic(agent) => agent.touch(depth),
+            _ => 0,
+        };
+        meter ^ agent
     }
 }
 

@@ -5,7 +5,7 @@ use tfrc::study::{FeedbackTrigger, Stamp};
 use tfrc::{Arrival, Config, PacketKind, Receiver, Report, SendDecision, Sender, SentRecord};
 use tfrc_sim::packet::{FlowId, Header, Outgoing, Precedence};
 use tfrc_sim::traffic::Distinct;
-use tfrc_sim::{Address, Context, TimerKey};
+use tfrc_sim::{Address, Context, Depth, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, saturating};
 
@@ -59,12 +59,14 @@ pub(crate) struct SenderSetup {
 }
 
 /// The sending half of a flow. It starts when its first timer fires.
+// In the order of use.
 #[derive(Debug)]
+#[repr(C)]
 pub struct TfrcSender {
-    machine: Sender,
-    setup: SenderSetup,
     record: SentRecord<MOST_IN_FLIGHT>,
     sent_bytes: u64,
+    setup: SenderSetup,
+    machine: Sender,
     rtt: Mean,
     last_stop: Option<Stopped>,
 }
@@ -79,6 +81,19 @@ impl TfrcSender {
             sent_bytes: 0,
             rtt: Mean::default(),
             last_stop: None,
+        }
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(super) fn touch(&self, depth: Depth) -> u64 {
+        match depth {
+            Depth::Surface => {
+                let SenderSetup { flow, stop, .. } = self.setup;
+                let own = u64::from(flow.0) ^ u64::from(stop.is_some()) ^ self.record.next_seq();
+                own ^ self.machine.touch()
+            }
+            Depth::Below => self.record.touch(),
         }
     }
 
@@ -180,18 +195,20 @@ impl TfrcSender {
 }
 
 /// The receiving half of a flow.
+// In the order of use.
 #[derive(Debug)]
+#[repr(C)]
 pub struct TfrcReceiver {
+    packets: u64,
+    bytes: u64,
+    numbers: Distinct,
+    /// Address and flow of the sender, known from the first packet.
+    sender: Option<(Address, FlowId)>,
+    /// Where the first loss event was found, which ends slow start.
+    first_event: Option<FlowLosses>,
     machine: Receiver,
     /// Bytes of a report on the wire.
     report_bytes: u32,
-    /// Address and flow of the sender, known from the first packet.
-    sender: Option<(Address, FlowId)>,
-    numbers: Distinct,
-    packets: u64,
-    bytes: u64,
-    /// Where the first loss event was found, which ends slow start.
-    first_event: Option<FlowLosses>,
     /// The loss events, if they are logged.
     log: Option<Vec<LossEvent>>,
 }
@@ -234,6 +251,18 @@ impl TfrcReceiver {
             bytes: 0,
             first_event: None,
             log: None,
+        }
+    }
+
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(super) fn touch(&self, depth: Depth) -> u64 {
+        match depth {
+            Depth::Surface => {
+                let ends = u64::from(self.sender.is_some()) ^ u64::from(self.first_event.is_some());
+                ends ^ self.packets ^ self.numbers.expected() ^ self.machine.touch()
+            }
+            Depth::Below => self.machine.touch_below(),
         }
     }
 

@@ -181,6 +181,16 @@ impl RfcSender {
         }
     }
 
+    /// Reads from each cache line or so.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        let numbers = self.una ^ self.duplicates ^ self.burst_left ^ self.settings.segment;
+        let times = self.last_sent.as_nanos() ^ self.rto.timeout().as_nanos();
+        let SenderStats { sent_segments, acked_segments, .. } = self.stats;
+        let parts = u64::from(self.deadline.is_some()) ^ u64::from(self.timed.is_some());
+        self.window.cwnd.to_bits() ^ times ^ sent_segments ^ acked_segments ^ u64::from(numbers) ^ parts
+    }
+
     /// Starts. Harmless if it has started.
     pub(crate) fn start(&mut self, now: Instant) {
         if self.phase == Phase::Closed {
