@@ -4,12 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The crates that decide what is measured: their folders in `crates/`, and their names.
-pub const CRATES: [(&str, &str); 6] = [
+pub const CRATES: [(&str, &str); 7] = [
     ("units", "tfrc-units"),
     ("tfrc", "tfrc"),
     ("dccp", "tfrc-dccp"),
     ("sim", "tfrc-sim"),
     ("scenario", "tfrc-scenario"),
+    ("agents", "tfrc-agents"),
     ("world", "tfrc-world"),
 ];
 

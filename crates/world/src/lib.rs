@@ -7,7 +7,6 @@
 )]
 #![forbid(unsafe_code)]
 
-pub mod agent;
 pub mod batch;
 #[cfg(feature = "host")]
 pub mod cache;
@@ -30,6 +29,7 @@ pub mod world;
 
 pub use results::Outcome;
 pub use run::{Run, run};
+pub use tfrc_agents as agent;
 
 /// The version of the code that measures: a hash of the sources of the crates that decide a run,
 /// of the packages that they are built with, and of the compiler's version.

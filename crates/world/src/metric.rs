@@ -3,40 +3,9 @@
 use serde::{Deserialize, Serialize};
 use tfrc_units::{Duration, Instant, saturating};
 
+pub use tfrc_agents::Mean;
+
 use crate::statistics::variation;
-
-/// A mean in the making.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Mean {
-    sum: f64,
-    count: u64,
-}
-
-impl Mean {
-    /// Of `count` values whose sum is `sum`.
-    #[must_use]
-    pub const fn of(sum: f64, count: u64) -> Self {
-        Self { sum, count }
-    }
-
-    /// Adds one value.
-    pub fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1;
-    }
-
-    /// Of the values added after `earlier` was taken.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        Self { sum: self.sum - earlier.sum, count: self.count.saturating_sub(earlier.count) }
-    }
-
-    /// The mean, `None` of no values.
-    #[must_use]
-    pub fn get(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
-    }
-}
 
 /// Bytes over time, in bins of 100 ms from the start of the run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -134,16 +103,5 @@ mod tests {
         assert!(cov(2000, 9500, 1000).is_some_and(|c| (c - 48f64.sqrt() / 13.0).abs() < 1e-12));
         assert_eq!(cov(0, 1500, 1000), None);
         assert_eq!(cov(20_000, 30_000, 1000), None);
-    }
-
-    #[test]
-    fn means_since() {
-        let mut mean = Mean::default();
-        assert_eq!(mean.get(), None);
-        mean.add(1.0);
-        let earlier = mean;
-        mean.add(3.0);
-        mean.add(5.0);
-        assert_eq!((mean.get(), mean.since(earlier).get()), (Some(3.0), Some(4.0)));
     }
 }

@@ -20,7 +20,8 @@ const WITHOUT_SUBJECT: [&str; 7] =
 const CONVERSIONS: &str = "crates/units/src/cast.rs";
 
 /// Crates that without features need no thread, file or socket.
-const WITHOUT_HOST: [&str; 3] = ["crates/report/src/", "crates/scenario/src/", "crates/world/src/"];
+const WITHOUT_HOST: [&str; 4] =
+    ["crates/agents/src/", "crates/report/src/", "crates/scenario/src/", "crates/world/src/"];
 
 /// Their modules that features bring.
 pub(crate) const OF_FEATURES: [&str; 5] = [

@@ -11,7 +11,7 @@ use tfrc_sim::{Engine, LinkId, LinkSpec};
 use tfrc_units::{Duration, Instant};
 
 use super::agents::{Ends, agent, attach_all, bytes, progress};
-use crate::agent::{Any, Delays, EmptyPath, Host, LossEvent, Payload};
+use crate::agent::{self, Any, Delays, EmptyPath, Host, LossEvent, Payload};
 use crate::custom::Registry;
 use crate::keep::{Keep, LinkFlows, PacketDelays};
 use crate::recording::against_tcp;
@@ -104,7 +104,7 @@ fn empty_path(engine: &Engine<Host>, specs: &BTreeMap<LinkId, &LinkSpec>, member
 
 impl World for Simulated<'_> {
     fn advance(&mut self, to: Instant) -> Instant {
-        self.engine.run_until(to);
+        agent::run_until(&mut self.engine, to);
         if let Some(to) = &mut self.listeners.copies {
             self.engine.take_copies().iter().for_each(to);
         }

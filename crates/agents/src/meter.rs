@@ -4,17 +4,18 @@ use tfrc_sim::Depth;
 use tfrc_sim::packet::Header;
 use tfrc_units::Instant;
 
-use super::histogram::Histogram;
+use crate::histogram::Histogram;
 
 /// The time that a packet takes over a path on which nothing waits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct EmptyPath {
-    pub(crate) propagation_ns: u64,
+pub struct EmptyPath {
+    /// The delays of its lines together, ns.
+    pub propagation_ns: u64,
     /// Transmission on all lines.
-    pub(crate) ns_per_byte: f64,
+    pub ns_per_byte: f64,
     /// Number of lines. Each cuts off what a transmission has below a nanosecond, so that a packet
     /// may arrive this many nanoseconds early.
-    pub(crate) lines: u32,
+    pub lines: u32,
 }
 
 impl EmptyPath {
@@ -25,7 +26,7 @@ impl EmptyPath {
 
 /// Delays of packets so far.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     path: EmptyPath,
     /// The size of the latest packet, once there is one.
     size: Option<u32>,
@@ -43,21 +44,23 @@ pub(crate) struct Meter {
 
 /// Percentiles of delays, and their variation, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Delays {
+pub struct Delays {
     /// Of each packet from its sender to its receiver: median, 95th and 99th percentile.
-    pub(crate) one_way: [f64; 3],
+    pub one_way: [f64; 3],
     /// The part of it above the time over the empty path.
-    pub(crate) queueing: [f64; 3],
+    pub queueing: [f64; 3],
     /// The mean difference, without its sign, between the delays of packets that arrive one after
     /// the other; `None` of one packet.
-    pub(crate) jitter: Option<f64>,
+    pub jitter: Option<f64>,
 }
 
 /// The percentiles that are reported.
-pub(crate) const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
+pub const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
 
 impl Meter {
-    pub(crate) fn new(path: EmptyPath) -> Self {
+    /// A meter that has measured nothing.
+    #[must_use]
+    pub fn new(path: EmptyPath) -> Self {
         Self {
             path,
             size: None,
@@ -70,7 +73,9 @@ impl Meter {
         }
     }
 
-    pub(crate) const fn path(&self) -> EmptyPath {
+    /// The path while nothing waits.
+    #[must_use]
+    pub const fn path(&self) -> EmptyPath {
         self.path
     }
 
@@ -85,7 +90,7 @@ impl Meter {
 
     /// A packet arrived.
     #[inline]
-    pub(crate) fn arrived(&mut self, now: Instant, header: &Header) {
+    pub fn arrived(&mut self, now: Instant, header: &Header) {
         let delay = now.saturating_since(header.sent).as_nanos();
         if self.size != Some(header.size) || delay + u64::from(self.path.lines) < self.least {
             self.keep_one_way(header.size, delay);
@@ -114,7 +119,8 @@ impl Meter {
     }
 
     /// `None` if no packet arrived.
-    pub(crate) fn delays(&self) -> Option<Delays> {
+    #[must_use]
+    pub fn delays(&self) -> Option<Delays> {
         self.size?;
         let queueing = self.queueing.quantiles(SHARES);
         let one_way = match &self.one_way {

@@ -9,9 +9,9 @@ use tfrc_sim::{Address, Context, Depth, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Duration, Instant, saturating};
 
-use super::Source;
-use super::payload::{Payload, START};
-use crate::metric::Mean;
+use crate::Mean;
+use crate::Source;
+use crate::payload::{Payload, START};
 
 /// The next packet may go, or the application has one.
 const SEND: TimerKey = START;
@@ -48,14 +48,21 @@ pub struct TfrcData {
 
 /// How a sender is set up.
 #[derive(Debug)]
-pub(crate) struct SenderSetup {
-    pub(crate) peer: Address,
-    pub(crate) flow: FlowId,
-    pub(crate) header: u32,
-    pub(crate) source: Source,
-    pub(crate) stop: Option<Instant>,
-    pub(crate) ecn: Ecn,
-    pub(crate) precedence: Precedence,
+pub struct SenderSetup {
+    /// The receiver.
+    pub peer: Address,
+    /// The flow that its packets count for.
+    pub flow: FlowId,
+    /// Bytes of a packet beside its data.
+    pub header: u32,
+    /// The application.
+    pub source: Source,
+    /// When it ends.
+    pub stop: Option<Instant>,
+    /// The mark of its packets.
+    pub ecn: Ecn,
+    /// The drop precedence of its packets.
+    pub precedence: Precedence,
 }
 
 /// The sending half of a flow. It starts when its first timer fires.
@@ -73,7 +80,8 @@ pub struct TfrcSender {
 
 impl TfrcSender {
     /// `machine` is one that has sent nothing yet.
-    pub(crate) fn new(machine: Sender, setup: SenderSetup) -> Self {
+    #[must_use]
+    pub fn new(machine: Sender, setup: SenderSetup) -> Self {
         Self {
             machine,
             setup,
@@ -122,7 +130,8 @@ impl TfrcSender {
     }
 
     /// The last stop by a circuit breaker or the stop rule, also if it is over.
-    pub(crate) fn last_stop(&self) -> Option<Stopped> {
+    #[must_use]
+    pub fn last_stop(&self) -> Option<Stopped> {
         self.last_stop
     }
 
@@ -227,16 +236,18 @@ pub struct LossEvent {
 
 /// Packets of a flow so far, and the loss events among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FlowLosses {
-    pub(crate) events: u64,
+pub struct FlowLosses {
+    /// Loss events.
+    pub events: u64,
     /// Packets sent up to the newest that has arrived.
-    pub(crate) packets: u64,
+    pub packets: u64,
 }
 
 impl TfrcReceiver {
     /// `machine` is one of this configuration that has seen nothing yet. `start` is when the flow
     /// begins: what is sent first may be lost, and is known to have been sent.
-    pub(crate) fn new(config: &Config, mut machine: Receiver, start: Instant) -> Self {
+    #[must_use]
+    pub fn new(config: &Config, mut machine: Receiver, start: Instant) -> Self {
         machine.expect(start, FIRST_SEQ);
         let report_bytes = match config.settings().algorithm.choices().feedback {
             FeedbackTrigger::Arrival => NS2_FEEDBACK_BYTES,
@@ -285,22 +296,25 @@ impl TfrcReceiver {
     }
 
     /// Loss events and packets up to now.
-    pub(crate) fn losses(&self) -> FlowLosses {
+    #[must_use]
+    pub fn losses(&self) -> FlowLosses {
         FlowLosses { events: self.machine.loss_events(), packets: self.numbers.expected() - 1 }
     }
 
     /// Logs every loss event from now on.
-    pub(crate) fn start_log(&mut self) {
+    pub fn start_log(&mut self) {
         self.log = Some(Vec::new());
     }
 
     /// The loss events logged.
-    pub(crate) fn log(&self) -> &[LossEvent] {
+    #[must_use]
+    pub fn log(&self) -> &[LossEvent] {
         self.log.as_deref().unwrap_or_default()
     }
 
     /// Returns loss events and packets at the end of slow start.
-    pub(crate) fn first_event(&self) -> Option<FlowLosses> {
+    #[must_use]
+    pub fn first_event(&self) -> Option<FlowLosses> {
         self.first_event
     }
 

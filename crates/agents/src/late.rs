@@ -7,7 +7,7 @@ use tfrc_sim::traffic::Traffic;
 use tfrc_sim::{Context, Packet, Stream, TimerKey};
 use tfrc_units::{Duration, Instant};
 
-use super::{Any, Payload};
+use crate::{Any, Payload};
 
 /// Packets that have arrived and were not handled yet.
 const ARRIVED: TimerKey = TimerKey::Third;
@@ -28,16 +28,20 @@ pub struct LateAgent {
 
 impl LateAgent {
     /// `stream` draws how late the host is. Agents have two timers, the first and the second.
-    pub(crate) fn new(agent: Any, host: MeasuredHost, stream: Stream) -> Self {
+    #[must_use]
+    pub fn new(agent: Any, host: MeasuredHost, stream: Stream) -> Self {
         let lateness = Lateness::of(host, &agent);
         Self { agent, lateness, stream, arrived: VecDeque::new(), due: [false; 2] }
     }
 
-    pub(crate) const fn agent(&self) -> &Any {
+    /// The agent that acts late.
+    #[must_use]
+    pub const fn agent(&self) -> &Any {
         &self.agent
     }
 
-    pub(crate) const fn agent_mut(&mut self) -> &mut Any {
+    /// The agent, to change it.
+    pub const fn agent_mut(&mut self) -> &mut Any {
         &mut self.agent
     }
 

@@ -8,16 +8,22 @@ use tfrc_scenario::{Application, Backlog, Pace};
 
 /// An application at work: when it has its next packet, and how large that is.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub enum Source {
     /// Packets of `segment` bytes at all times from `start` on.
-    Backlog { start: Instant, segment: u32 },
+    Backlog {
+        /// When the data begin.
+        start: Instant,
+        /// Bytes of a packet.
+        segment: u32,
+    },
     /// Any other.
     Paced(Box<PacedSource>),
 }
 
 impl Source {
     /// `stream` draws phases and sizes.
-    pub(crate) fn new(
+    #[must_use]
+    pub fn new(
         application: Application,
         timetable: Timetable,
         segment: u32,
@@ -33,7 +39,7 @@ impl Source {
 
     /// When the next packet is there: at `now` or later; `None` if none ever is.
     #[inline]
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Instant> {
+    pub fn next(&mut self, now: Instant) -> Option<Instant> {
         match self {
             Self::Backlog { start, .. } => Some(now.max(*start)),
             Self::Paced(source) => source.next_supply(now),
@@ -42,7 +48,7 @@ impl Source {
 
     /// Takes a packet at `now`; its size in bytes.
     #[inline]
-    pub(crate) fn take(&mut self, now: Instant) -> u32 {
+    pub fn take(&mut self, now: Instant) -> u32 {
         match self {
             Self::Backlog { segment, .. } => *segment,
             Self::Paced(source) => source.take(now),
@@ -50,8 +56,8 @@ impl Source {
     }
 
     /// Bytes that the application will have given in all, if they have an end.
-    #[cfg(all(feature = "emu", target_os = "linux"))]
-    pub(crate) fn total(&self) -> Option<u64> {
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
         match self {
             Self::Backlog { .. } => None,
             Self::Paced(source) => source.timetable.total(),
@@ -61,7 +67,7 @@ impl Source {
 
 /// Data with a pace, phases, sizes that are drawn, or an end.
 #[derive(Debug, Clone)]
-pub(crate) struct PacedSource {
+pub struct PacedSource {
     application: Application,
     timetable: Timetable,
     /// Bytes taken so far.

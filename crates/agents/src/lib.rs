@@ -1,31 +1,35 @@
 //! The protocol cores, unmodified, and the simulator's background traffic, as agents of one engine.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 mod application;
 mod custom;
 mod dccp;
 mod histogram;
 mod late;
+mod mean;
 mod meter;
 mod payload;
 mod tfrc;
 
 use tfrc_sim::traffic::Traffic;
-use tfrc_sim::{Agent, Context, Depth, Packet, TimerKey};
+use tfrc_sim::{Agent, Context, Depth, Engine, Packet, TimerKey};
 use tfrc_units::Instant;
 
-pub(crate) use self::application::Source;
+pub use self::application::Source;
 pub use self::custom::{
     Acknowledged, Allowance, Controller, CustomAck, CustomData, CustomReceiver, CustomSender, Lost,
 };
 pub use self::dccp::addresses;
 pub use self::dccp::{DccpHost, Frame};
-pub(crate) use self::dccp::{EndTask, HostSetup};
+pub use self::dccp::{EndTask, HostSetup};
 pub use self::late::LateAgent;
-pub(crate) use self::meter::{Delays, EmptyPath, Meter, SHARES};
+pub use self::mean::Mean;
+pub use self::meter::{Delays, EmptyPath, Meter, SHARES};
 pub use self::payload::Payload;
-pub(crate) use self::payload::START;
+pub use self::payload::START;
 pub use self::tfrc::LossEvent;
-pub(crate) use self::tfrc::{FlowLosses, SenderSetup};
+pub use self::tfrc::{FlowLosses, SenderSetup};
 pub use self::tfrc::{TfrcData, TfrcReceiver, TfrcSender};
 
 /// Any agent a scenario can have.
@@ -73,21 +77,30 @@ impl Host {
         }
     }
 
-    pub(crate) fn meter(&self) -> Option<&Meter> {
+    /// The meter, if this end is measured.
+    #[must_use]
+    pub fn meter(&self) -> Option<&Meter> {
         self.meter.as_deref()
     }
 
     /// Measures from now on, over a path that takes this time while nothing waits.
-    pub(crate) fn measure(&mut self, path: EmptyPath) {
+    pub fn measure(&mut self, path: EmptyPath) {
         self.meter = Some(Box::new(Meter::new(path)));
     }
 
     /// Forgets what was measured before.
-    pub(crate) fn measure_anew(&mut self) {
+    pub fn measure_anew(&mut self) {
         if let Some(meter) = &mut self.meter {
             **meter = Meter::new(meter.path());
         }
     }
+}
+
+/// Lets everything happen that is due up to and including `until`, as [`Engine::run_until`] does.
+/// That is generic: called from here, it is compiled as the rest of this crate.
+#[inline(never)]
+pub fn run_until(engine: &mut Engine<Host>, until: Instant) {
+    engine.run_until(until);
 }
 
 impl From<Any> for Host {

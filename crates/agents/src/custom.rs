@@ -9,8 +9,8 @@ use tfrc_sim::traffic::{Distinct, Supply, Timetable};
 use tfrc_sim::{Address, Context, TimerKey};
 use tfrc_units::{Duration, Ecn, Instant, Rate, f64_from_u64};
 
-use super::payload::{Payload, START};
-use crate::metric::Mean;
+use crate::Mean;
+use crate::payload::{Payload, START};
 
 /// A congestion control of the host's own, for flows of `kind = "custom"`.
 ///
@@ -145,7 +145,9 @@ pub struct CustomSender {
 }
 
 impl CustomSender {
-    pub(crate) fn new(
+    /// A sender that has not begun.
+    #[must_use]
+    pub fn new(
         controller: Box<dyn Controller>,
         setup: CustomFlow,
         peer: Address,
@@ -177,32 +179,45 @@ impl CustomSender {
         }
     }
 
-    pub(crate) const fn sent_packets(&self) -> u64 {
+    /// Packets sent.
+    #[must_use]
+    pub const fn sent_packets(&self) -> u64 {
         self.next
     }
 
-    pub(crate) fn sent_bytes(&self) -> u64 {
+    /// Bytes sent.
+    #[must_use]
+    pub fn sent_bytes(&self) -> u64 {
         self.next * u64::from(self.setup.segment)
     }
 
-    pub(crate) const fn acknowledged_packets(&self) -> u64 {
+    /// Packets that the receiver has acknowledged.
+    #[must_use]
+    pub const fn acknowledged_packets(&self) -> u64 {
         self.acknowledged
     }
 
     /// Loss events: losses of packets sent after the reaction to the one before.
-    pub(crate) const fn loss_events(&self) -> u64 {
+    #[must_use]
+    pub const fn loss_events(&self) -> u64 {
         self.loss_events
     }
 
-    pub(crate) const fn rtt(&self) -> Mean {
+    /// The mean of the samples of the round-trip time, in seconds.
+    #[must_use]
+    pub const fn rtt(&self) -> Mean {
         self.rtt
     }
 
-    pub(crate) fn smoothed_rtt(&self) -> Option<Duration> {
+    /// The smoothed round-trip time, `None` before the first sample.
+    #[must_use]
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
         self.srtt.map(|(srtt, _)| srtt)
     }
 
-    pub(crate) const fn allowance(&self) -> Allowance {
+    /// What the controller allows.
+    #[must_use]
+    pub const fn allowance(&self) -> Allowance {
         self.allowance
     }
 
@@ -365,20 +380,27 @@ pub struct CustomReceiver {
 }
 
 impl CustomReceiver {
-    pub(crate) const fn new(transfer: Option<u64>) -> Self {
+    /// A receiver of a transfer of so many bytes, or of data without end.
+    #[must_use]
+    pub const fn new(transfer: Option<u64>) -> Self {
         Self { transfer, numbers: Distinct::from(0), packets: 0, bytes: 0, completed: None }
     }
 
-    pub(crate) const fn packets(&self) -> u64 {
+    /// Packets received.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
         self.packets
     }
 
-    pub(crate) const fn bytes(&self) -> u64 {
+    /// Bytes received.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// When all data of a transfer had arrived.
-    pub(crate) const fn completed(&self) -> Option<Instant> {
+    #[must_use]
+    pub const fn completed(&self) -> Option<Instant> {
         self.completed
     }
 

@@ -4,12 +4,12 @@ use tfrc_sim::TimerKey;
 use tfrc_sim::tcp::DataKind;
 use tfrc_sim::traffic::Segment;
 
-use super::custom::{CustomAck, CustomData};
-use super::dccp::Frame;
-use super::tfrc::TfrcData;
+use crate::custom::{CustomAck, CustomData};
+use crate::dccp::Frame;
+use crate::tfrc::TfrcData;
 
 /// Starts any sender: its first timer.
-pub(crate) const START: TimerKey = TimerKey::First;
+pub const START: TimerKey = TimerKey::First;
 
 /// Content of these agents' packets.
 #[derive(Debug, Clone)]

@@ -14,9 +14,9 @@ use tfrc_sim::{Address, Context, Stream, TimerKey};
 use tfrc_units::Ecn;
 use tfrc_units::{Instant, saturating};
 
-use super::Source;
-use super::payload::{Payload, START};
-use crate::metric::Mean;
+use crate::Mean;
+use crate::Source;
+use crate::payload::{Payload, START};
 
 /// The endpoint's timeout, or the application has its next datagram.
 const WAKE: TimerKey = START;
@@ -57,7 +57,7 @@ pub struct DccpHost {
 
 /// Task of an end.
 #[derive(Debug)]
-pub(crate) enum EndTask {
+pub enum EndTask {
     /// It connects and sends what its application has.
     Client {
         /// The application.
@@ -69,20 +69,27 @@ pub(crate) enum EndTask {
 
 /// How an end is set up.
 #[derive(Debug)]
-pub(crate) struct HostSetup {
-    pub(crate) ccid: Ccid,
-    pub(crate) config: tfrc::Config,
-    pub(crate) flow: FlowId,
-    pub(crate) ecn: Ecn,
-    pub(crate) precedence: Precedence,
+pub struct HostSetup {
+    /// The congestion control of the data.
+    pub ccid: Ccid,
+    /// Settings of its rate control.
+    pub config: tfrc::Config,
+    /// The flow that its packets count for.
+    pub flow: FlowId,
+    /// The mark of its packets.
+    pub ecn: Ecn,
+    /// The drop precedence of its packets.
+    pub precedence: Precedence,
     /// The other end; a server learns it from the first packet's flow, a client knows it.
-    pub(crate) peer: Option<Address>,
-    pub(crate) stop: Option<Instant>,
+    pub peer: Option<Address>,
+    /// When it ends.
+    pub stop: Option<Instant>,
 }
 
 impl DccpHost {
     /// `stream` gives the endpoint's secret; `number` distinguishes the flow's addresses.
-    pub(crate) fn new(role: EndTask, setup: HostSetup, mut stream: Stream) -> Self {
+    #[must_use]
+    pub fn new(role: EndTask, setup: HostSetup, mut stream: Stream) -> Self {
         let [near, far] = addresses(setup.flow);
         let (own, other, listen) = match role {
             EndTask::Client { .. } => (near, far, Listen::Refuse),
@@ -132,7 +139,8 @@ impl DccpHost {
     }
 
     /// The last stop by a circuit breaker or the stop rule, also if it is over.
-    pub(crate) fn last_stop(&self) -> Option<Stopped> {
+    #[must_use]
+    pub fn last_stop(&self) -> Option<Stopped> {
         self.last_stop
     }
 
