@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Video of libwebrtc, as Chromium has it, in the test cases of docs/media.md: two headless browsers across `tfrc emu`,
 next to the kernel's TCP where the case has one. Needs root on Linux, Debian's chromium, nodejs and npm, ffmpeg, iperf3.
+The controls of GStreamer are elements between two webrtcbin, as in integrations/gst/examples, which has what they need.
 
 Every run is one row of runs.csv, those that the emulator refused or an encoder starved in too: `valid` says which count.
 """
@@ -22,12 +23,16 @@ LEAD = 10
 """Seconds of the emulation before the case begins: two browsers start meanwhile."""
 MOST = 4_000_000
 """The encoder's highest rate, bit/s, as that of the simulated encoder."""
-PICTURES = 27
-"""Pictures a second of 30 that the source must have made, or the machine starved it."""
+PICTURES = 0.9
+"""The part of its pictures that the source must have made, or the machine starved it: of 30 a second in a browser, of
+25 in GStreamer."""
 
 SCREAM = "WebRTC-RFC8888CongestionControlFeedback/Enabled,offer:true/WebRTC-Bwe-ScreamV2/Enabled,mode:always/"
 CONTROLS = {"libwebrtc": "", "ScreamV2": SCREAM}
 """The field trials of each control."""
+GSTREAMER = Path(__file__).resolve().parents[1] / "gst/examples/halving.py"
+ELEMENTS = {"rtpgccbwe": ["--part", "0.9"], "rtptfrcbwe": ["--part", "0.8", "--max-queue-delay", "80"]}
+"""GStreamer's controls, and the encoder's part of their estimate: the rest is for headers, and to empty a pacer."""
 
 
 @dataclass
@@ -124,24 +129,47 @@ def browser(folder: Path, role: str) -> str:
     return f"exec node {HERE / 'browser.js'} {role} {folder} > {folder}/{role}.log 2>&1"
 
 
-def run(case: Case, control: str, folder: Path, options) -> dict:
-    """One run; its files stay in the folder."""
+def browsers(case: Case, control: str, folder: Path, options) -> list[tuple[str, str]]:
+    """The ends of a call of browsers."""
+    fetch()
     write(
         folder, case.seconds, LEAD, flows=case.flows, pause=case.pause, trials=CONTROLS[control],
         chromium=options.chromium, picture=str(picture(folder.parent)),
     )  # fmt: skip
+    return [("near", begin(folder)), ("far", browser(folder, "receive")), ("near", browser(folder, "send"))]
+
+
+def elements(case: Case, control: str, folder: Path) -> list[tuple[str, str]]:
+    """The ends of a call of GStreamer; half a second is about what it takes to connect."""
+    if len(case.flows) > 1:
+        raise SystemExit(f"error: {control} is for cases with one flow")
+    first = case.flows[0]
+
+    def end(role: str, more: str) -> str:
+        words = f"/usr/bin/python3 {GSTREAMER} {role} --out {folder} --seconds {case.seconds - first:g} {more}"
+        return f"exec {words} > {folder}/{role}.log 2>&1"
+
+    given = " ".join(["--estimator", control, "--most", str(MOST), *ELEMENTS[control]])
+    return [("far", end("receive", "")), ("near", f"sleep {LEAD + first - 0.5:g}; {end('send', given)}")]
+
+
+def fed(control: str, pictures: float, limits: str) -> bool:
+    """True if the encoder had the processor."""
+    return pictures >= PICTURES * (25 if control in ELEMENTS else 30) and "cpu" not in limits.split()
+
+
+def run(case: Case, control: str, folder: Path, options) -> dict:
+    """One run; its files stay in the folder."""
     (folder / "scenario.toml").write_text(scenario(case))
-    programs = [
-        ("near", begin(folder)),
-        ("far", browser(folder, "receive")),
-        ("near", browser(folder, "send")),
-    ]
+    gstreamer = control in ELEMENTS
+    programs = elements(case, control, folder) if gstreamer else browsers(case, control, folder, options)
     if case.tcp:
         programs += [
             ("far", f"iperf3 -s -1 > {folder}/tcp-far.log 2>&1"),
             ("near", f"sleep {LEAD}; iperf3 -c far -C cubic -t {case.seconds - 1} > {folder}/tcp-near.log 2>&1"),
         ]
     command = [options.tfrc, "emu", folder / "scenario.toml", "--json", "--pcap", "path", folder / "path.pcap"]
+    command += ["--first"] if gstreamer else []
     for node, program in programs:
         command += ["--at", node, program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -152,9 +180,10 @@ def run(case: Case, control: str, folder: Path, options) -> dict:
     if done.returncode not in (0, 3):
         said = done.stderr.strip() or "nothing"
         raise SystemExit(f"error: `tfrc emu` ended with {done.returncode} and said {said}; --keep FOLDER keeps the files")
-    seen = figures.network(case, folder, LEAD) | figures.encoder(case, folder)
-    fed = seen["pictures_s"] >= PICTURES and "cpu" not in seen["limits"].split()
-    why = "emulator" if done.returncode else "" if fed else "encoder"
+    read = figures.gstreamer if gstreamer else figures.encoder
+    seen = figures.network(case, folder, LEAD) | read(case, folder)
+    starved = not fed(control, seen["pictures_s"], seen["limits"])
+    why = "emulator" if done.returncode else "encoder" if starved else ""
     version = json.loads((folder / "send.version.json").read_text())
     return {"program": version, "control": control, "valid": "no" if why else "yes", "starved": why} | seen
 
@@ -171,7 +200,7 @@ def keep(path: Path, row: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all if none is named")
-    parser.add_argument("--control", choices=CONTROLS, action="append", help="both if none is named")
+    parser.add_argument("--control", choices=[*CONTROLS, *ELEMENTS], action="append", help="both of Chromium if none is named")
     parser.add_argument("--valid", type=int, default=1, metavar="N", help="runs that count, for each case and control")
     parser.add_argument("--most", type=int, metavar="N", help="tries for these, 2 N if absent")
     parser.add_argument("--out", type=Path, default=Path("runs.csv"), help="rows are appended to this file")
@@ -181,16 +210,16 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [name for name in options.cases if name not in CASES]:
         parser.error(f"no case {unknown[0]!r}; there are {', '.join(CASES)}")
-    for name in ("tfrc", "chromium"):
+    wanted = options.control or [*CONTROLS]
+    for name in ("tfrc", "chromium") if any(control in CONTROLS for control in wanted) else ("tfrc",):
         if not getattr(options, name):
             parser.error(f"{name} is not in PATH; say --{name} PATH")
-    fetch()
     with tempfile.TemporaryDirectory(prefix="tfrc-webrtc-") as scratch:
         root = (options.keep or Path(scratch)).resolve()
         root.mkdir(parents=True, exist_ok=True)
         missing = []
         for case in options.cases or CASES:
-            for control in options.control or CONTROLS:
+            for control in wanted:
                 valid = 0
                 for _ in range(options.most or 2 * options.valid):
                     if valid == options.valid:

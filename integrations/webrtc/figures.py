@@ -168,3 +168,18 @@ def encoder(case, folder: Path) -> dict:
         "limits": " ".join(sorted(limits)),
         "made_of_target": round(made / asked, 2) if asked else None,
     }
+
+
+def gstreamer(case, folder: Path) -> dict:
+    """The same of a sender of integrations/gst/examples."""
+    lines = [json.loads(line) for line in (folder / "sender.jsonl").read_text().splitlines()]
+    pictures = [(line["at"], 8 * line["bytes"]) for line in lines if "bytes" in line]
+    targets = [(line["at"], line["bitrate"]) for line in lines if "bitrate" in line]
+    begin, end = pictures[0][0], pictures[-1][0]
+    asked = sum(rate * (b - a) for (a, rate), (b, _) in zip(targets, [*targets[1:], (end, 0)], strict=True))
+    made = sum(size for at, size in pictures if at >= targets[0][0]) if targets else 0
+    return {
+        "pictures_s": round((len(pictures) - 1) / (end - begin), 1),
+        "limits": "none",
+        "made_of_target": round(made / asked, 2) if targets else None,
+    }

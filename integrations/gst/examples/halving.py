@@ -29,9 +29,7 @@ BEFORE, AFTER = 2e6, 1e6
 """Rates of the path, bit/s."""
 OFFER, ANSWER = "offer-0.json", "answer-0.json"
 FPS, WIDTH, HEIGHT = 25, 640, 360
-LEAST, MOST = 150_000, 2_500_000
-# x264's part of the estimate: the rest is for headers and for the pacer to empty its queue.
-PART = 0.8
+LEAST = 150_000
 TWCC = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
 CAPS = ("application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000,"
         f"packetization-mode=(string)1,extmap-1=(string){TWCC},rtcp-fb-transport-cc=(boolean)true,"
@@ -131,14 +129,16 @@ def send(given):
     if given.max_queue_delay:
         bwe.set_property("max-queue-delay", given.max_queue_delay)
     bwe.set_property("min-bitrate", LEAST)
-    first = int(PART * bwe.get_property("estimated-bitrate"))
+    version = f"GStreamer/{'.'.join(map(str, Gst.version()[:3]))} {bwe.get_factory().get_plugin().get_version()}"
+    (given.out / "send.version.json").write_text(json.dumps(version))
+    first = int(given.part * bwe.get_property("estimated-bitrate"))
     pipeline = Gst.parse_launch(SENDING.format(kbps=max(first, LEAST) // 1000))
     webrtc, encoder = pipeline.get_by_name("peer"), pipeline.get_by_name("encoder")
     peer = Peer(pipeline, webrtc, given.out)
 
     def follow(element, _):
         estimate = element.get_property("estimated-bitrate")
-        bitrate = int(max(LEAST, min(MOST, PART * estimate)))
+        bitrate = int(max(LEAST, min(given.most, given.part * estimate)))
         encoder.set_property("bitrate", bitrate // 1000)
         log.write(json.dumps({"at": time.time(), "estimate": estimate, "bitrate": bitrate}) + "\n")
 
@@ -225,7 +225,7 @@ def run(given):
     def end(role, log):
         words = ["/usr/bin/python3", HERE, role, "--out", given.out, "--seconds", given.seconds,
                  "--estimator", given.estimator, "--max-queue-delay", given.max_queue_delay,
-                 "--latency", given.latency]
+                 "--latency", given.latency, "--part", given.part, "--most", given.most]
         return f"exec {shlex.join(map(str, words))} 2>{shlex.quote(str(given.out / log))}"
 
     command = [given.tfrc, "emu", given.scenario, "--json-stream"]
@@ -351,6 +351,9 @@ def main():
     parser.add_argument("--scenario", default=SCENARIO, help="the path, with nodes near and far")
     parser.add_argument("--estimator", default="rtptfrcbwe", help="the element")
     parser.add_argument("--max-queue-delay", type=int, default=0, help="ms; 0 for no bound")
+    parser.add_argument("--part", type=float, default=0.8,
+                        help="x264's part of the estimate: the rest is for headers, and for the pacer to empty its queue")
+    parser.add_argument("--most", type=int, default=2_500_000, help="x264's highest rate, bit/s")
     parser.add_argument("--latency", type=int, default=400, help="of the receiver, ms")
     parser.add_argument("--receiver", choices=["webrtcbin", "chromium"], default="webrtcbin", help="the far end")
     given = parser.parse_args()
