@@ -53,3 +53,22 @@ impl Payload {
         }
     }
 }
+
+#[cfg(feature = "relay")]
+impl From<tfrc_emu::Datagram> for Payload {
+    fn from(datagram: tfrc_emu::Datagram) -> Self {
+        Self::Datagram(datagram)
+    }
+}
+
+#[cfg(feature = "relay")]
+impl TryFrom<Payload> for tfrc_emu::Datagram {
+    type Error = Payload;
+
+    fn try_from(payload: Payload) -> Result<Self, Payload> {
+        match payload {
+            Payload::Datagram(datagram) => Ok(datagram),
+            other => Err(other),
+        }
+    }
+}

@@ -13,7 +13,7 @@ use crate::visible::{to_stderr, visible};
 /// Why a command did not end well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Failure {
+pub(crate) enum Failure {
     /// A check of a result failed: exit status 3.
     Check(String),
     /// The reader of our output has closed it: nothing is left to do, exit status 0.
@@ -36,13 +36,13 @@ pub enum Failure {
 impl Failure {
     /// A usage failure from its two sentences.
     #[must_use]
-    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), hint: hint.into() }
     }
 
     /// An I/O error on `what`, such as `standard output` or a file's name.
     #[must_use]
-    pub fn io(what: &dyn fmt::Display, error: &io::Error) -> Self {
+    pub(crate) fn io(what: &dyn fmt::Display, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
             _ => Self::Run(format!("{what}: {error}")),
@@ -52,7 +52,7 @@ impl Failure {
     /// An I/O error on standard output. A terminal that is gone is a reader that has closed it,
     /// like a pipe without one.
     #[must_use]
-    pub fn standard_output(error: &io::Error) -> Self {
+    pub(crate) fn standard_output(error: &io::Error) -> Self {
         if is_terminal_gone(error) { Self::ClosedPipe } else { Self::io(&"standard output", error) }
     }
 
@@ -66,7 +66,7 @@ impl Failure {
 
     /// The exit status.
     #[must_use]
-    pub const fn status(&self) -> u8 {
+    pub(crate) const fn status(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
             Self::Run(_) | Self::Session => 1,

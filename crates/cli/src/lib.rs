@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "a command line has a clock, threads and signals")]
 
-pub mod args;
-pub mod command;
+mod args;
+mod command;
 mod document;
 mod failure;
 pub mod interrupt;
@@ -12,7 +12,7 @@ mod limits;
 pub mod live;
 mod log;
 mod page;
-pub mod reporter;
+mod reporter;
 mod run;
 mod session;
 mod visible;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use failure::Failure;
+use failure::Failure;
 
 use args::{Cli, Command};
 
@@ -49,11 +49,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Runs one subcommand.
+/// Reads a command line, the program's name first, and runs nothing.
 ///
 /// # Errors
-/// The [`Failure`] that decides the exit status.
-pub fn run(command: Command) -> Result<(), Failure> {
+/// What is wrong with it.
+pub fn judge<'a>(line: impl Iterator<Item = &'a str>) -> Result<(), clap::Error> {
+    Cli::try_parse_from(line).map(|_| ())
+}
+
+/// Runs one subcommand. It is not public, nor are its arguments: of a public type each method would
+/// be compiled, used or not.
+fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Capture(args) => command::capture::run(&args),
         Command::Completions(args) => command::completions::run(&args),

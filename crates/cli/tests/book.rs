@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Parser;
-use tfrc_cli::args::Cli;
 
 /// A fenced block of a page.
 struct Snippet {
@@ -124,7 +123,7 @@ fn commands_are_commands() {
                 _ => continue,
             };
             let line = std::iter::once("tfrc").chain(arguments.iter().copied());
-            if let Err(error) = Cli::try_parse_from(line) {
+            if let Err(error) = tfrc_cli::judge(line) {
                 panic!("{}: {part}: {error}", block.place());
             }
             commands += 1;

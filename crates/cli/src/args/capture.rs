@@ -16,7 +16,7 @@ use super::values::{self, FileOrStream};
                         tfrc capture call.pcap --native tools.pcap for programs that do not read DCCP in UDP\n  \
                         tfrc capture call.sqlog --report call.html qlog of a QUIC connection\n\
                         Needs a capture of DCCP, on IP or in UDP, or of RTP: tcpdump -w call.pcap, or tfrc send --pcap.")]
-pub struct CaptureArgs {
+pub(crate) struct CaptureArgs {
     /// A pcap or pcapng file, or a qlog of QUIC; - for standard input
     #[arg(value_name = "FILE", value_parser = values::place)]
     pub file: FileOrStream,

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 /// Arguments of `tfrc completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: tfrc completions bash > ~/.local/share/bash-completion/completions/tfrc")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
 }

@@ -12,7 +12,7 @@ use super::values;
 #[command(after_help = "Examples:\n  \
                         tfrc demo                                           one TCP beside TFRC\n  \
                         tfrc demo --tcp 4 --tcp-start 10s --report d.html   four, the last after ten seconds, and a page")]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// How long to run
     #[arg(short = 't', long, alias = "time", value_name = "TIME", default_value = "20s", value_parser = values::positive_time)]
     pub duration: Duration,

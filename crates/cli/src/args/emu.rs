@@ -16,7 +16,7 @@ use super::output::{LiveArgs, RecordArgs};
                         Examples:\n  \
                         tfrc emu mix-droptail --report page.html   its TFRC flows beside the kernel's TCP\n  \
                         tfrc emu bottleneck --at far 'iperf3 -s -1' --at near 'iperf3 -c far'")]
-pub struct EmuArgs {
+pub(crate) struct EmuArgs {
     /// The network: a file, or a built-in scenario (`tfrc scenario list`)
     #[arg(value_name = "SCENARIO", required_unless_present = "job")]
     pub scenario: Option<PathBuf>,
@@ -56,7 +56,7 @@ pub struct EmuArgs {
 
 /// A command and the node where it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AtNode {
+pub(crate) struct AtNode {
     /// The node's name.
     pub node: String,
     /// Text for the shell.
@@ -66,13 +66,13 @@ pub struct AtNode {
 impl EmuArgs {
     /// The commands with their nodes, in the order given.
     #[must_use]
-    pub fn commands(&self) -> Vec<AtNode> {
+    pub(crate) fn commands(&self) -> Vec<AtNode> {
         let pairs = self.at.chunks_exact(2);
         pairs.map(|pair| AtNode { node: pair[0].clone(), command: pair[1].clone() }).collect()
     }
 
     /// The links to capture, each with its file.
-    pub fn captures(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn captures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.pcap.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
     }
 }

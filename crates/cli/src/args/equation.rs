@@ -14,7 +14,7 @@ use super::values;
                   tfrc equation --rtt 100ms -s 1460B -p 0.01          the rate at a loss event rate of 1 %\n  \
                   tfrc equation --rtt 100ms -s 1460B --rate 1Mbit/s   the loss event rate that allows 1 Mbit/s"
 )]
-pub struct EquationArgs {
+pub(crate) struct EquationArgs {
     /// Round-trip time R
     #[arg(long, value_name = "TIME", value_parser = values::positive_time)]
     pub rtt: Duration,

@@ -11,7 +11,7 @@ use super::values::{self, Target};
 #[command(
     after_help = "Example: tfrc key new; then name the new key once with --peer-key at the other ends."
 )]
-pub struct KeyArgs {
+pub(crate) struct KeyArgs {
     /// The deed.
     #[command(subcommand)]
     pub command: KeyCommand,
@@ -19,7 +19,7 @@ pub struct KeyArgs {
 
 /// The deeds of `tfrc key`.
 #[derive(Debug, Subcommand)]
-pub enum KeyCommand {
+pub(crate) enum KeyCommand {
     /// Print the fingerprint of this end's key, which is made if it is not there
     Show(KeyFileArgs),
     /// Make a new key for this end in the place of the old one, which nobody should trust any more
@@ -34,7 +34,7 @@ pub enum KeyCommand {
 
 /// The file of this end's key.
 #[derive(Debug, Args)]
-pub struct KeyFileArgs {
+pub(crate) struct KeyFileArgs {
     /// File of the key; without it tfrc/key in the folder of the user's settings
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,

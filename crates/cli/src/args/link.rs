@@ -14,7 +14,7 @@ use super::output::{LiveArgs, RecordArgs};
 #[command(after_help = "Examples:\n  \
                         tfrc link --rate 2M --delay 20ms --loss 1% --queue 25p --listen 127.0.0.1:7000 --to 127.0.0.1:6511\n  \
                         tfrc link wireless --set link.air.rate=1M --listen 127.0.0.1:7000 --to 127.0.0.1:6511 --report link.html")]
-pub struct LinkArgs {
+pub(crate) struct LinkArgs {
     /// The network: a file, or a built-in scenario (`tfrc scenario list`)
     #[arg(value_name = "SCENARIO", required_unless_present = "rate")]
     pub scenario: Option<PathBuf>,

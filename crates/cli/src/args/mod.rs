@@ -19,32 +19,32 @@ mod session;
 mod sim;
 #[cfg(target_os = "linux")]
 mod stream;
-pub mod values;
+pub(crate) mod values;
 
 use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-pub use capture::CaptureArgs;
-pub use completions::CompletionsArgs;
-pub use demo::DemoArgs;
-pub use emu::{AtNode, EmuArgs};
-pub use equation::EquationArgs;
-pub use key::{KeyArgs, KeyCommand, KeyFileArgs};
-pub use link::LinkArgs;
+pub(crate) use capture::CaptureArgs;
+pub(crate) use completions::CompletionsArgs;
+pub(crate) use demo::DemoArgs;
+pub(crate) use emu::{AtNode, EmuArgs};
+pub(crate) use equation::EquationArgs;
+pub(crate) use key::KeyArgs;
+pub(crate) use link::LinkArgs;
 pub(crate) use link::one_link;
-pub use man::ManArgs;
-pub use output::{Format, JsonArgs, LiveArgs, RecordArgs, StreamArgs};
-pub use private::PrivateArgs;
-pub use recv::RecvArgs;
-pub use replay::ReplayArgs;
-pub use scenario::{ScenarioArgs, ScenarioCommand, TraceArgs};
-pub use schema::SchemaArgs;
-pub use send::SendArgs;
-pub use session::SessionArgs;
-pub use sim::SimArgs;
+pub(crate) use man::ManArgs;
+pub(crate) use output::{Format, LiveArgs, RecordArgs};
+pub(crate) use private::PrivateArgs;
+pub(crate) use recv::RecvArgs;
+pub(crate) use replay::ReplayArgs;
+pub(crate) use scenario::{ScenarioArgs, ScenarioCommand, TraceArgs};
+pub(crate) use schema::SchemaArgs;
+pub(crate) use send::SendArgs;
+pub(crate) use session::SessionArgs;
+pub(crate) use sim::SimArgs;
 #[cfg(target_os = "linux")]
-pub use stream::{Input, MediaArgs, Size};
+pub(crate) use stream::{Input, MediaArgs};
 
 /// TCP-Friendly Rate Control: the equation, the protocol and the laboratory
 #[derive(Debug, Parser)]
@@ -58,7 +58,7 @@ pub use stream::{Input, MediaArgs, Size};
                   Ctrl-C dropped data.\n\
                   The experiments of the literature are run by tfrc-lab, of the Python package tfrc."
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
@@ -67,7 +67,7 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
-pub enum Command {
+pub(crate) enum Command {
     /// Say what a recording of packets means for rate control: losses, p, R, allowed rates
     Capture(CaptureArgs),
     /// Print the completion script of a shell
@@ -110,7 +110,7 @@ pub enum Command {
 /// The command line with every option, also those that `send --help` leaves out: for manual pages
 /// and completions.
 #[must_use]
-pub fn whole() -> clap::Command {
+pub(crate) fn whole() -> clap::Command {
     let shown = |command: clap::Command| {
         command.mut_args(|argument| {
             let is_absent = private::UNKNOWN && private::OPTIONS.contains(&argument.get_id().as_str());
@@ -126,7 +126,7 @@ pub fn whole() -> clap::Command {
 }
 
 /// The help of `send` with every option, if these arguments ask for it: `send --help-all`.
-pub fn all_help(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
+pub(crate) fn all_help(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
     let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
     if arguments.next()? != "send" || !arguments.any(|argument| argument == "--help-all") {
         return None;

@@ -18,7 +18,7 @@ pub enum Format {
 
 /// For commands with one result.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct JsonArgs {
+pub(crate) struct JsonArgs {
     /// Print the result as one JSON document
     #[arg(short = 'J', long)]
     pub json: bool,
@@ -27,7 +27,7 @@ pub struct JsonArgs {
 impl JsonArgs {
     /// The format asked for.
     #[must_use]
-    pub const fn format(self) -> Format {
+    pub(crate) const fn format(self) -> Format {
         if self.json { Format::Json } else { Format::Human }
     }
 }

@@ -13,7 +13,7 @@ pub(super) const OPTIONS: [&str; 4] = ["quic", "peer_key", "key", "allow_key"];
 
 /// QUIC in place of DCCP, and the keys of both ends.
 #[derive(Debug, Clone, Default, Args)]
-pub struct PrivateArgs {
+pub(crate) struct PrivateArgs {
     /// Private: encrypted, by QUIC in place of DCCP; at both ends
     #[arg(hide = UNKNOWN, long)]
     pub quic: bool,

@@ -12,7 +12,7 @@ use super::values::{self, AllowedPeers, FileOrStream, Limit, ListenAt, Target};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub struct RecvArgs {
+pub(crate) struct RecvArgs {
     /// Address or name to listen on, such as localhost or 127.0.0.1:7000; without it every address
     /// of this host
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = values::listen_at)]

@@ -11,7 +11,7 @@ use super::output::JsonArgs;
 #[command(
     after_help = "Example: tfrc send HOST -f FILE --journal session.journal && tfrc replay session.journal"
 )]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// A journal written by tfrc send --journal
     #[arg(value_name = "FILE")]
     pub journal: PathBuf,

@@ -20,7 +20,7 @@ use super::values;
                   tfrc scenario new my.toml                begin one of your own\n  \
                   tfrc scenario keys flow.tcp              every key of a table, with its words"
 )]
-pub struct ScenarioArgs {
+pub(crate) struct ScenarioArgs {
     /// The subcommand.
     #[command(subcommand)]
     pub command: ScenarioCommand,
@@ -29,7 +29,7 @@ pub struct ScenarioArgs {
 /// Subcommands of `tfrc scenario`.
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
-pub enum ScenarioCommand {
+pub(crate) enum ScenarioCommand {
     /// Explain the keys of a scenario: those of a table, or name all tables
     Keys {
         /// The table, such as flow, flow.tcp or link.queue.red, with all tables inside it
@@ -67,7 +67,7 @@ pub enum ScenarioCommand {
 
 /// Arguments of `tfrc scenario trace`.
 #[derive(Debug, Args)]
-pub struct TraceArgs {
+pub(crate) struct TraceArgs {
     /// The log: columns apart by commas, semicolons, tabs or spaces
     #[arg(value_name = "FILE")]
     pub log: PathBuf,

@@ -7,7 +7,7 @@ use clap::Args;
 #[command(after_help = "Examples:\n  \
                         tfrc schema > tfrc.schema.json        the JSON Schema of every document\n  \
                         tfrc sim --schema                     that of scenarios, for editors")]
-pub struct SchemaArgs {
+pub(crate) struct SchemaArgs {
     /// Print the keys as tables of Markdown instead
     #[arg(long)]
     pub keys: bool,

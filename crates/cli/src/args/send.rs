@@ -15,7 +15,7 @@ use super::values::{self, AllowedPeers, FileOrStream, ListenAt, RatePlace, Targe
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES, mut_args(in_order(ORDER)))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub struct SendArgs {
+pub(crate) struct SendArgs {
     /// The receiver; without a port 6511
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "reverse", value_parser = values::target)]
     pub to: Option<Target>,
@@ -134,13 +134,13 @@ impl SendArgs {
     /// Bytes of application data in each packet, at most: unless the user says otherwise seven
     /// packets of an MPEG transport stream.
     #[must_use]
-    pub fn length(&self) -> u16 {
+    pub(crate) fn length(&self) -> u16 {
         self.length.unwrap_or(1316)
     }
 
     /// The transport, if it is not DCCP over UDP.
     #[must_use]
-    pub const fn transport(&self) -> Option<&'static str> {
+    pub(crate) const fn transport(&self) -> Option<&'static str> {
         match (self.session.private.quic, self.raw) {
             (true, _) => Some("quic"),
             (_, true) => Some("raw"),
@@ -150,13 +150,13 @@ impl SendArgs {
 
     /// The RFC whose rules the sender follows.
     #[must_use]
-    pub fn revision(&self) -> Revision {
+    pub(crate) fn revision(&self) -> Revision {
         self.revision.unwrap_or_default()
     }
 
     /// The profile in force: `balanced`, unless it is named or the RFC is.
     #[must_use]
-    pub fn profile(&self) -> Profile {
+    pub(crate) fn profile(&self) -> Profile {
         let usual = if self.revision.is_some() { Profile::Rfc5348 } else { Profile::Balanced };
         self.session.profile.unwrap_or(usual)
     }

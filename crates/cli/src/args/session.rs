@@ -15,7 +15,7 @@ pub(super) const RECORDS: &str = "Records";
 
 /// A session with one receiver: its keys, its rate and its records.
 #[derive(Debug, Clone, Default, Args)]
-pub struct SessionArgs {
+pub(crate) struct SessionArgs {
     /// QUIC and keys.
     #[command(flatten)]
     pub private: PrivateArgs,

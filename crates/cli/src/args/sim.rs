@@ -14,7 +14,7 @@ use super::values;
 #[command(after_help = "Examples:\n  \
                         tfrc sim bottleneck --report page.html                     one of the program's scenarios, with a page\n  \
                         tfrc sim my.toml --set flow.0.count=4 --runs 10 --jobs 0   ten runs of a changed file, on all processors")]
-pub struct SimArgs {
+pub(crate) struct SimArgs {
     /// A file, or a built-in scenario (`tfrc scenario list`)
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["merge", "schema"])]
     pub scenario: Option<PathBuf>,

@@ -12,7 +12,7 @@ use super::values::{self, FileOrStream, RatePlace, Target};
 /// Arguments of `tfrc stream`: video and audio, encoded by GStreamer at the allowed rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, mut_args(worded), mut_args(in_order(ORDER)))]
-pub struct MediaArgs {
+pub(crate) struct MediaArgs {
     /// The source: a camera (/dev/video0), a file, an address that GStreamer reads
     /// (udp://0.0.0.0:5000), or `test` for a test picture with sound
     #[arg(value_name = "INPUT", value_parser = input)]
@@ -82,7 +82,7 @@ gstreamer1.0-plugins-base, -good, -bad and -ugly.";
 /// The source of video and audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Input {
+pub(crate) enum Input {
     /// A file or a device.
     Path(PathBuf),
     /// The test picture.
@@ -94,7 +94,7 @@ pub enum Input {
 /// Width and height of a picture, in pixels, both even.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Size {
+pub(crate) struct Size {
     /// Pixels of a line.
     pub width: u16,
     /// Lines.
@@ -125,7 +125,7 @@ impl MediaArgs {
     /// The session: `tfrc send` with data from `media`, whose encoder reads its rate from
     /// `rates`.
     #[must_use]
-    pub fn sending(&self, media: PathBuf, rates: u32) -> SendArgs {
+    pub(crate) fn sending(&self, media: PathBuf, rates: u32) -> SendArgs {
         SendArgs {
             to: Some(self.to.clone()),
             file: Some(FileOrStream::File(media)),

@@ -13,10 +13,10 @@ use tfrc_units::Dscp;
 use tfrc_units::{Duration, Probability, Rate, text};
 
 /// The UDP port of DCCP in UDP (RFC 6773 §3).
-pub const DEFAULT_PORT: u16 = 6511;
+pub(crate) const DEFAULT_PORT: u16 = 6511;
 
 /// A rate above zero.
-pub fn positive_rate(written: &str) -> Result<Rate, String> {
+pub(crate) fn positive_rate(written: &str) -> Result<Rate, String> {
     let rate = text::rate(written).map_err(|e| e.to_string())?;
     if rate.is_zero() {
         return Err("is zero; expected a rate above zero, such as 10M, 10Mbit/s or 64kbit/s".to_owned());
@@ -25,7 +25,7 @@ pub fn positive_rate(written: &str) -> Result<Rate, String> {
 }
 
 /// A time above zero.
-pub fn positive_time(written: &str) -> Result<Duration, String> {
+pub(crate) fn positive_time(written: &str) -> Result<Duration, String> {
     let time = text::time(written).map_err(|e| e.to_string())?;
     if time.is_zero() {
         return Err("is zero; expected a time above zero, such as 250ms, 20s or 80us".to_owned());
@@ -36,7 +36,7 @@ pub fn positive_time(written: &str) -> Result<Duration, String> {
 /// A time limit, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Limit {
+pub(crate) enum Limit {
     /// Ends after this time, which is above zero.
     After(Duration),
     /// No limit.
@@ -44,7 +44,7 @@ pub enum Limit {
 }
 
 /// Reads a [`Limit`]: a time above zero, or `off`.
-pub fn time_or_off(written: &str) -> Result<Limit, String> {
+pub(crate) fn time_or_off(written: &str) -> Result<Limit, String> {
     match written {
         "off" => Ok(Limit::Off),
         time => positive_time(time).map(Limit::After).map_err(|error| format!("{error}; or off")),
@@ -52,7 +52,7 @@ pub fn time_or_off(written: &str) -> Result<Limit, String> {
 }
 
 /// Reads an address or a network of addresses.
-pub fn prefix(written: &str) -> Result<Prefix, String> {
+pub(crate) fn prefix(written: &str) -> Result<Prefix, String> {
     written.parse().map_err(|error| {
         format!("{error}; expected an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32")
     })
@@ -61,7 +61,7 @@ pub fn prefix(written: &str) -> Result<Prefix, String> {
 /// Peers that are let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AllowedPeers {
+pub(crate) enum AllowedPeers {
     /// All.
     Any,
     /// Those with an address in this network.
@@ -69,7 +69,7 @@ pub enum AllowedPeers {
 }
 
 /// Reads an [`AllowedPeers`]: an address, a network, or `any`.
-pub fn allowed(written: &str) -> Result<AllowedPeers, String> {
+pub(crate) fn allowed(written: &str) -> Result<AllowedPeers, String> {
     match written {
         "any" => Ok(AllowedPeers::Any),
         network => prefix(network).map(AllowedPeers::Network).map_err(|error| format!("{error}; or any")),
@@ -77,7 +77,7 @@ pub fn allowed(written: &str) -> Result<AllowedPeers, String> {
 }
 
 /// A number of bytes above zero.
-pub fn positive_size(written: &str) -> Result<u64, String> {
+pub(crate) fn positive_size(written: &str) -> Result<u64, String> {
     match text::size(written).map_err(|e| e.to_string())? {
         0 => Err("is zero; expected a size above zero, such as 1460B, 50kB or 2MB".to_owned()),
         size => Ok(size),
@@ -85,7 +85,7 @@ pub fn positive_size(written: &str) -> Result<u64, String> {
 }
 
 /// Application data of one packet: 1 byte to what a UDP datagram can carry.
-pub fn packet_size(written: &str) -> Result<u16, String> {
+pub(crate) fn packet_size(written: &str) -> Result<u16, String> {
     // 65 535 less IPv4 and UDP headers and the longest DCCP header (RFC 4340 §5: 255 words).
     const MOST: u16 = 65_535 - 28 - 1020;
     u16::try_from(positive_size(written)?)
@@ -95,7 +95,7 @@ pub fn packet_size(written: &str) -> Result<u16, String> {
 }
 
 /// Packets a second, above zero.
-pub fn packets_per_second(written: &str) -> Result<f64, String> {
+pub(crate) fn packets_per_second(written: &str) -> Result<f64, String> {
     match f64::from_str(written) {
         Ok(pps) if pps > 0.0 && pps <= 1e9 => Ok(pps),
         _ => Err("expected a number of packets a second above zero, such as 50 or 33.3".to_owned()),
@@ -103,7 +103,7 @@ pub fn packets_per_second(written: &str) -> Result<f64, String> {
 }
 
 /// A loss event rate for the throughput equation: above 0, at most 1.
-pub fn loss_event_rate(written: &str) -> Result<Probability, String> {
+pub(crate) fn loss_event_rate(written: &str) -> Result<Probability, String> {
     let p = text::probability(written).map_err(|e| e.to_string())?;
     if p.is_zero() {
         return Err("is zero, and without loss the equation sets no limit; \
@@ -116,7 +116,7 @@ pub fn loss_event_rate(written: &str) -> Result<Probability, String> {
 /// A file, or `-` for a standard stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum FileOrStream {
+pub(crate) enum FileOrStream {
     /// A file by its path.
     File(PathBuf),
     /// Standard input or standard output.
@@ -124,7 +124,7 @@ pub enum FileOrStream {
 }
 
 /// Reads a [`FileOrStream`].
-pub fn place(written: &str) -> Result<FileOrStream, String> {
+pub(crate) fn place(written: &str) -> Result<FileOrStream, String> {
     match written {
         "" => Err("is empty; expected a file's name, or - for the standard stream".to_owned()),
         "-" => Ok(FileOrStream::Standard),
@@ -135,7 +135,7 @@ pub fn place(written: &str) -> Result<FileOrStream, String> {
 /// A place for lines about a run: a descriptor that the program was started with, or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RatePlace {
+pub(crate) enum RatePlace {
     /// A descriptor by its number, from 3: the standard streams have other words.
     Descriptor(u32),
     /// A file or FIFO by its path.
@@ -143,7 +143,7 @@ pub enum RatePlace {
 }
 
 /// Reads a [`RatePlace`]: a number, or the name of a file.
-pub fn rate_place(written: &str) -> Result<RatePlace, String> {
+pub(crate) fn rate_place(written: &str) -> Result<RatePlace, String> {
     let of_digits = !written.is_empty() && written.chars().all(|c| c.is_ascii_digit());
     match written.parse() {
         Ok(0..=2) => {
@@ -160,7 +160,7 @@ pub fn rate_place(written: &str) -> Result<RatePlace, String> {
 /// A host and the UDP port on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Target {
+pub(crate) struct Target {
     /// Name or address, without brackets.
     pub host: String,
     /// UDP port.
@@ -180,7 +180,7 @@ impl fmt::Display for Target {
 /// An address or a name of this host to listen on, and the port if it is given with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ListenAt {
+pub(crate) struct ListenAt {
     /// Name or address, without brackets.
     pub host: String,
     /// The port; 0 lets the system choose.
@@ -188,7 +188,7 @@ pub struct ListenAt {
 }
 
 /// Reads a [`ListenAt`]: `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
-pub fn listen_at(written: &str) -> Result<ListenAt, String> {
+pub(crate) fn listen_at(written: &str) -> Result<ListenAt, String> {
     let hint =
         || "expected an address of this host, such as 127.0.0.1, localhost:7000 or [::1]:7000".to_owned();
     let (host, port) = host_and_port(written).ok_or_else(hint)?;
@@ -197,7 +197,7 @@ pub fn listen_at(written: &str) -> Result<ListenAt, String> {
 }
 
 /// Reads the address of a service of this host: `PORT` alone is on the loopback interface.
-pub fn local_service(written: &str) -> Result<ListenAt, String> {
+pub(crate) fn local_service(written: &str) -> Result<ListenAt, String> {
     let hint = || "expected PORT or ADDRESS:PORT, such as 9464 or 192.0.2.1:9464".to_owned();
     if let Ok(port) = written.parse() {
         return Ok(ListenAt { host: "127.0.0.1".to_owned(), port: Some(port) });
@@ -206,7 +206,7 @@ pub fn local_service(written: &str) -> Result<ListenAt, String> {
 }
 
 /// Reads a [`Target`]: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address.
-pub fn target(written: &str) -> Result<Target, String> {
+pub(crate) fn target(written: &str) -> Result<Target, String> {
     let hint =
         || "expected HOST or HOST:PORT, such as 192.0.2.1:6511, example.org or [2001:db8::1]:6511".to_owned();
     let (host, port) = host_and_port(written).ok_or_else(hint)?;
@@ -218,7 +218,7 @@ pub fn target(written: &str) -> Result<Target, String> {
 }
 
 /// Reads the fingerprint of a key, as far as it can be seen without cryptography.
-pub fn fingerprint(written: &str) -> Result<String, String> {
+pub(crate) fn fingerprint(written: &str) -> Result<String, String> {
     let letters = written.strip_prefix("SHA256:").unwrap_or_default();
     let is_one =
         letters.len() == 43 && letters.bytes().all(|c| c.is_ascii_alphanumeric() || b"+/".contains(&c));
@@ -227,7 +227,7 @@ pub fn fingerprint(written: &str) -> Result<String, String> {
 }
 
 /// Reads the address of another program's UDP port: a [`Target`] with its port.
-pub fn udp_target(written: &str) -> Result<Target, String> {
+pub(crate) fn udp_target(written: &str) -> Result<Target, String> {
     let hint = || "expected HOST:PORT, such as 127.0.0.1:5001 or [::1]:5001".to_owned();
     let (host, port) = host_and_port(written).ok_or_else(hint)?;
     let port = port.and_then(|port| port.parse().ok()).filter(|port| *port != 0).ok_or_else(hint)?;
@@ -249,7 +249,7 @@ fn host_and_port(written: &str) -> Option<(&str, Option<&str>)> {
 
 /// A DCCP service code (RFC 4340 §8.1.2): `SC:text`, `SC=decimal`, `SC=xhex`, or the text or
 /// decimal number alone.
-pub fn service_code(written: &str) -> Result<u32, String> {
+pub(crate) fn service_code(written: &str) -> Result<u32, String> {
     let hint = || {
         "expected a service code, such as SC:fdpz (up to four ASCII characters), SC=1717858426 or 42"
             .to_owned()
@@ -273,12 +273,12 @@ pub fn service_code(written: &str) -> Result<u32, String> {
 }
 
 /// Reads a [`Dscp`] by name or number.
-pub fn dscp(written: &str) -> Result<Dscp, String> {
+pub(crate) fn dscp(written: &str) -> Result<Dscp, String> {
     written.parse().map_err(|error: tfrc_units::NotADscp| error.to_string())
 }
 
 /// The threshold of a guarantee, above 1.
-pub fn threshold(written: &str) -> Result<f64, String> {
+pub(crate) fn threshold(written: &str) -> Result<f64, String> {
     match f64::from_str(written) {
         Ok(y) if y > 1.0 && y.is_finite() => Ok(y),
         _ => {
@@ -289,7 +289,7 @@ pub fn threshold(written: &str) -> Result<f64, String> {
 }
 
 /// Reads one of a few names. Completions, help and mistakes show all of them.
-pub fn one_of<T, const N: usize>(named: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+pub(crate) fn one_of<T, const N: usize>(named: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {
@@ -300,31 +300,31 @@ where
 }
 
 /// Names of [`Variant`].
-pub const VARIANTS: [(&str, Variant); 2] = [("tfrc", Variant::Tfrc), ("tfrc-sp", Variant::TfrcSp)];
+pub(crate) const VARIANTS: [(&str, Variant); 2] = [("tfrc", Variant::Tfrc), ("tfrc-sp", Variant::TfrcSp)];
 
 /// Names of [`PromiseStart`].
-pub const PROMISE_STARTS: [(&str, PromiseStart); 2] =
+pub(crate) const PROMISE_STARTS: [(&str, PromiseStart); 2] =
     [("first-rtt", PromiseStart::FirstRtt), ("first-loss-report", PromiseStart::FirstLossReport)];
 
 /// Names of [`CircuitBreaker`].
-pub const BREAKERS: [(&str, CircuitBreaker); 3] = [
+pub(crate) const BREAKERS: [(&str, CircuitBreaker); 3] = [
     ("with-guarantee", CircuitBreaker::WithGuarantee),
     ("always", CircuitBreaker::Always),
     ("off", CircuitBreaker::Off),
 ];
 
 /// Names of [`SkippedNumbers`].
-pub const OPTIMISTIC_ACKS: [(&str, SkippedNumbers); 2] =
+pub(crate) const OPTIMISTIC_ACKS: [(&str, SkippedNumbers); 2] =
     [("find-out", SkippedNumbers::Usual), ("trust", SkippedNumbers::Never)];
 
 /// Names of [`Profile`].
-pub const PROFILES: [(&str, Profile); 2] = [("rfc5348", Profile::Rfc5348), ("balanced", Profile::Balanced)];
+pub(crate) const PROFILES: [(&str, Profile); 2] = [("rfc5348", Profile::Rfc5348), ("balanced", Profile::Balanced)];
 
 /// Names of [`Friend`].
-pub const FRIENDS: [(&str, Friend); 2] = [("reno", Friend::Reno), ("cubic", Friend::Cubic)];
+pub(crate) const FRIENDS: [(&str, Friend); 2] = [("reno", Friend::Reno), ("cubic", Friend::Cubic)];
 
 /// Reads a [`Revision`] by its name.
-pub fn revision(written: &str) -> Result<Revision, String> {
+pub(crate) fn revision(written: &str) -> Result<Revision, String> {
     match Revision::from_name(written) {
         Some(revision @ (Revision::Rfc5348 | Revision::Rfc3448)) => Ok(revision),
         Some(_) => Err(format!("studies of {written} are run in the simulator: see tfrc sim")),

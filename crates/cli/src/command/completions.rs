@@ -7,7 +7,7 @@ use crate::args::{CompletionsArgs, whole};
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut whole(), "tfrc", &mut script);
     super::print(&String::from_utf8_lossy(&script))

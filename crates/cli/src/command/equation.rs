@@ -29,7 +29,7 @@ pub(crate) struct EquationAnswer {
 ///
 /// # Errors
 /// When no loss event rate gives the rate asked for, or standard output cannot be written.
-pub fn run(args: &EquationArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &EquationArgs) -> Result<(), Failure> {
     let answer = solve(args)?;
     super::print(&match args.output.format() {
         Format::Human => human(&answer, args.rto),

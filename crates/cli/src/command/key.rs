@@ -7,7 +7,7 @@ use crate::args::KeyArgs;
 ///
 /// # Errors
 /// [`Failure::Usage`] if a file is not as it must be, or this program has no QUIC.
-pub fn run(args: &KeyArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &KeyArgs) -> Result<(), Failure> {
     super::print(&answer(args)?)
 }
 

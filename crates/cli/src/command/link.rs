@@ -59,7 +59,7 @@ struct LinkCounts {
 /// # Errors
 /// [`Failure::Usage`] for a scenario that is not right, [`Failure::Run`] when an address cannot be
 /// had.
-pub fn run(args: &LinkArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &LinkArgs) -> Result<(), Failure> {
     let scenario = load(args)?;
     if args.listen.len() != args.to.len() {
         let counts = format!("{} times --listen and {} times --to", args.listen.len(), args.to.len());

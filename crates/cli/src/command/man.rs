@@ -7,7 +7,7 @@ use crate::args::{ManArgs, whole};
 ///
 /// # Errors
 /// When the directory cannot be made or written.
-pub fn run(args: &ManArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ManArgs) -> Result<(), Failure> {
     let failed = |e| Failure::io(&args.dir.display(), &e);
     std::fs::create_dir_all(&args.dir).map_err(failed)?;
     clap_mangen::generate_to(whole(), &args.dir).map_err(failed)

@@ -1,22 +1,22 @@
 //! The subcommands at work, one file each.
 
-pub mod capture;
-pub mod completions;
-pub mod demo;
+pub(crate) mod capture;
+pub(crate) mod completions;
+pub(crate) mod demo;
 #[cfg(all(feature = "emu", target_os = "linux"))]
-pub mod emu;
-pub mod equation;
-pub mod key;
-pub mod link;
-pub mod man;
-pub mod recv;
-pub mod replay;
-pub mod scenario;
-pub mod schema;
-pub mod send;
-pub mod sim;
+pub(crate) mod emu;
+pub(crate) mod equation;
+pub(crate) mod key;
+pub(crate) mod link;
+pub(crate) mod man;
+pub(crate) mod recv;
+pub(crate) mod replay;
+pub(crate) mod scenario;
+pub(crate) mod schema;
+pub(crate) mod send;
+pub(crate) mod sim;
 #[cfg(target_os = "linux")]
-pub mod stream;
+pub(crate) mod stream;
 
 use std::io::{self, Write};
 

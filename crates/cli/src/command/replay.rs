@@ -15,7 +15,7 @@ use crate::visible::{to_stderr, visible};
 /// # Errors
 /// [`Failure::Check`] when the journal was changed or the machine sends other datagrams;
 /// [`Failure::Usage`] when the file is not a journal, or one of another version.
-pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let name = args.journal.display();
     let usage =
         |why: String| Failure::usage(format!("{name}: {why}"), "name a file written by tfrc send --journal");

@@ -23,7 +23,7 @@ use tfrc_units::Duration;
 use tfrc_world::results::Interval;
 use tfrc_world::watch::Look;
 
-pub use self::config::{ExistingPage, Page, ReporterConfig, SummaryTo};
+pub(crate) use self::config::{ExistingPage, Page, ReporterConfig, SummaryTo};
 use self::means::Means;
 pub(crate) use self::series::Series;
 use self::words::{bar, left, state, words};
@@ -36,7 +36,7 @@ use crate::visible::visible;
 
 /// Says what a run does while it runs, and what it did.
 #[derive(Debug)]
-pub struct Reporter<O = io::Stdout, E = io::Stderr, S = BufWriter<File>> {
+pub(crate) struct Reporter<O = io::Stdout, E = io::Stderr, S = BufWriter<File>> {
     config: ReporterConfig,
     out: O,
     err: E,
@@ -63,7 +63,7 @@ impl Reporter {
     /// A reporter on the standard streams. A progress bar is drawn if standard error is a terminal
     /// and nothing streams; else there is a line of progress every second of the run.
     #[must_use]
-    pub fn new(config: ReporterConfig) -> Self {
+    pub(crate) fn new(config: ReporterConfig) -> Self {
         let mut reporter = Self::on(config, io::stdout(), io::stderr());
         let quiet = reporter.config.connection.is_some() || reporter.config.format == Format::JsonStream;
         if !quiet && io::stderr().is_terminal() {
@@ -75,7 +75,7 @@ impl Reporter {
 
 impl<O: Write, E: Write> Reporter<O, E> {
     /// A reporter on other streams, without a progress bar.
-    pub fn on(config: ReporterConfig, out: O, err: E) -> Self {
+    pub(crate) fn on(config: ReporterConfig, out: O, err: E) -> Self {
         Self::with(config, out, err, None)
     }
 
@@ -84,7 +84,7 @@ impl<O: Write, E: Write> Reporter<O, E> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn with_series(mut self, path: Option<&Path>, at: &[(String, String)]) -> Result<Self, Failure> {
+    pub(crate) fn with_series(mut self, path: Option<&Path>, at: &[(String, String)]) -> Result<Self, Failure> {
         self.series = path.map(|path| Series::create(path, at)).transpose()?;
         Ok(self)
     }
@@ -92,20 +92,20 @@ impl<O: Write, E: Write> Reporter<O, E> {
 
 impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     /// Shows the run this way in place of a bar or of lines about its own flow alone.
-    pub fn set_live(&mut self, live: Live) {
+    pub(crate) fn set_live(&mut self, live: Live) {
         self.clear();
         self.live = Some(live);
     }
 
     /// Passes the state of the controls to the display of the run.
-    pub const fn set_controls(&mut self, controls: Controls) {
+    pub(crate) const fn set_controls(&mut self, controls: Controls) {
         if let Some(live) = &mut self.live {
             live.set_controls(controls);
         }
     }
 
     /// Passes the number of datagrams that wait at the sender to the display of the run.
-    pub fn set_waiting(&mut self, datagrams: usize) {
+    pub(crate) fn set_waiting(&mut self, datagrams: usize) {
         if let Some(live) = &mut self.live {
             live.set_waiting(datagrams);
         }
@@ -130,7 +130,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     }
 
     /// Ends the live view, if there is one; the run goes on in lines.
-    pub fn end_live(&mut self) {
+    pub(crate) fn end_live(&mut self) {
         if self.live.is_some() {
             self.clear();
         }
@@ -162,7 +162,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     /// # Errors
     /// When standard output or a file cannot be written; [`Failure::ClosedPipe`] if its reader has
     /// gone.
-    pub fn record(&mut self, record: &Record) -> Result<(), Failure> {
+    pub(crate) fn record(&mut self, record: &Record) -> Result<(), Failure> {
         if let Record::End(summary) = record {
             self.show_end(record);
             self.keep(record);
@@ -245,7 +245,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     ///
     /// # Errors
     /// As [`Reporter::record`].
-    pub fn look(&mut self, look: Look) -> Result<(), Failure> {
+    pub(crate) fn look(&mut self, look: Look) -> Result<(), Failure> {
         self.show(&look);
         let written = self.stretch(&look);
         self.draw(look);
@@ -298,7 +298,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     ///
     /// # Errors
     /// As [`Reporter::record`].
-    pub fn finish(
+    pub(crate) fn finish(
         &mut self,
         summary: Summary,
         printed: impl FnOnce(Format) -> String,
@@ -322,7 +322,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
 
     /// Takes one record like [`Reporter::record`], for a session that goes on when its words cannot
     /// be written: its data matters more. `conclude` ends it.
-    pub fn say(&mut self, record: &Record) {
+    pub(crate) fn say(&mut self, record: &Record) {
         if self.mute.is_none()
             && let Err(failure) = self.tell(record)
         {
@@ -375,12 +375,12 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
 
     /// Why standard output takes nothing more, if so.
     #[must_use]
-    pub const fn mute(&self) -> Option<&Failure> {
+    pub(crate) const fn mute(&self) -> Option<&Failure> {
         self.mute.as_ref()
     }
 
     /// A line for the user on standard error, such as where the receiver listens.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         if self.hold(text) {
             return;
         }
@@ -477,7 +477,7 @@ impl<O: Write, E: Write, S: Write> Reporter<O, E, S> {
     }
 
     /// Takes the progress bar off the terminal, where something else is to be drawn.
-    pub fn end_bar(&mut self) {
+    pub(crate) fn end_bar(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }

@@ -28,9 +28,9 @@ pub(super) struct Leg {
     /// The other node: that of the packets that asked last.
     other: NodeId,
     /// The next link, or [`LinkId::NONE`].
-    first: LinkId,
+    pub(super) first: LinkId,
     /// The line behind it, if packets are put on both at once, or [`LinkId::NONE`].
-    then: LinkId,
+    pub(super) then: LinkId,
 }
 
 /// The leg of a node for which nothing has asked.

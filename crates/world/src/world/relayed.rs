@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tfrc_emu::{BindError, Control, Datagram, GatewayNetwork, Limits, Monitor, Relay, Snapshot};
+use tfrc_emu::{BindError, Control, GatewayNetwork, Limits, Monitor, Relay, Snapshot};
 use tfrc_scenario::{Member, Scenario};
 use tfrc_sim::link::{FlowStats, LinkStats};
 use tfrc_sim::packet::FlowId;
@@ -14,7 +14,7 @@ use tfrc_units::{Duration, Instant, Probability, Rate};
 
 use super::agents::{Ends, attach_all, progress};
 use super::record;
-use crate::agent::{Host, Payload, START};
+use crate::agent::{Host, START};
 use crate::custom::Registry;
 use crate::figures::summary;
 use crate::keep::{Keep, LOOK};
@@ -216,22 +216,5 @@ impl World for Relayed {
 
     fn packet_hops(&self) -> u64 {
         self.stats().map(|stats| stats.crossed.packets).sum()
-    }
-}
-
-impl From<Datagram> for Payload {
-    fn from(datagram: Datagram) -> Self {
-        Self::Datagram(datagram)
-    }
-}
-
-impl TryFrom<Payload> for Datagram {
-    type Error = Payload;
-
-    fn try_from(payload: Payload) -> Result<Self, Payload> {
-        match payload {
-            Payload::Datagram(datagram) => Ok(datagram),
-            other => Err(other),
-        }
     }
 }

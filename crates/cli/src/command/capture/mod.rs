@@ -19,7 +19,7 @@ use crate::{Failure, document};
 /// # Errors
 /// [`Failure::Usage`] when the file is no capture or its options do not fit, [`Failure::Run`] when
 /// it has no packets of DCCP or cannot be read.
-pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &CaptureArgs) -> Result<(), Failure> {
     let read_file = match &args.file {
         FileOrStream::File(path) => Some(path.as_path()),
         FileOrStream::Standard => None,

@@ -50,7 +50,7 @@ const STARTS: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// [`Failure::Run`] when the machine does not give the sockets, or the connection breaks off.
-pub fn run(args: &DemoArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     if args.tcp_start.is_some_and(|start| args.tcp == 0 || start >= args.duration) {
         return Err(Failure::usage(
             "--tcp-start names no time at which a TCP flow could begin",

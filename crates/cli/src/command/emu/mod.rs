@@ -29,7 +29,7 @@ use crate::run::{self};
 /// # Errors
 /// [`Failure::Scenario`] and [`Failure::Usage`] for what is not right with the file or the
 /// arguments, [`Failure::Run`] when the system gives no namespaces or the run fails.
-pub fn run(args: &EmuArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &EmuArgs) -> Result<(), Failure> {
     let text = if args.job {
         sandbox::end_with_parent().map_err(|error| Failure::io(&"tfrc emu", &error))?;
         job::read()?
@@ -66,7 +66,7 @@ const SIGXCPU: i32 = 24;
 ///
 /// # Errors
 /// As [`run`].
-pub fn inside(args: &EmuArgs) -> Result<(), Failure> {
+pub(crate) fn inside(args: &EmuArgs) -> Result<(), Failure> {
     // Signals wait until `settle`, and without this the first process of a namespace ignores them.
     let interrupt = run::interrupt()?;
     let kernel = sandbox::settle().map_err(|error| refused(&error))?;

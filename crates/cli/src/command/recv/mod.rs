@@ -49,7 +49,7 @@ use crate::{Failure, live, log};
 /// # Errors
 /// [`Failure::Usage`] when the output must not be written, [`Failure::Run`] when the port cannot be
 /// had, [`Failure::Session`] when the only connection failed or the output broke.
-pub fn run(args: &RecvArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RecvArgs) -> Result<(), Failure> {
     log::start(args.verbose)?;
     let options = ServeOptions::new(args)?;
     let interrupt = Interrupt::install().map_err(|error| Failure::io(&"signals", &error))?;

@@ -38,7 +38,7 @@ struct ScenarioEntry {
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown name, [`Failure::Run`] if a file cannot be written.
-pub fn run(args: &ScenarioArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ScenarioArgs) -> Result<(), Failure> {
     match &args.command {
         ScenarioCommand::Keys { markdown: true, .. } => print(&reference::markdown()),
         ScenarioCommand::Keys { table: None, .. } => print(&tables()),

@@ -31,7 +31,7 @@ use crate::session::{self, Encoded};
 /// [`Failure::Usage`] when a file must not be touched or cannot be opened, [`Failure::Run`] when
 /// the connection cannot be made, [`Failure::Session`] when it broke off or not all data was
 /// delivered.
-pub fn run(args: &SendArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &SendArgs) -> Result<(), Failure> {
     run_fed(args, None)
 }
 

@@ -37,7 +37,7 @@ use timing::Stopwatch;
 /// # Errors
 /// [`Failure::Scenario`] for a scenario that is not right; [`Failure::Run`] when the result cannot
 /// be written.
-pub fn run(args: &SimArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &SimArgs) -> Result<(), Failure> {
     if args.schema {
         return say(&format!("{:#}", schema()));
     }

@@ -20,7 +20,7 @@ use crate::session::{Encoded, Existing, files};
 /// # Errors
 /// [`Failure::Usage`] when GStreamer or the source is missing, or a file must not be touched;
 /// [`Failure::Run`] when the source cannot be encoded; otherwise those of `tfrc send`.
-pub fn run(args: &MediaArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &MediaArgs) -> Result<(), Failure> {
     let source = source(&args.input)?;
     check_files(args)?;
     let python = encoder::python()?;
