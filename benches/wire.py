@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Datagrams of 1400 bytes by `tfrc send`, iperf3 -u, quinn and noq, on loopback and across a veth.
+"""Datagrams of 1400 bytes of data by `tfrc send`, iperf3 -u, quinn and noq, on loopback and across a veth.
 
     python3 benches/wire.py TFRC DATAGRAMS [--rounds N] [--place lo|veth] [--json FILE]
 
@@ -23,11 +23,10 @@ from pathlib import Path
 
 BYTES = 1400
 MBIT = 40
-SECONDS = 6
+SECONDS = 4
 # Mbit/s, until the first that loses or falls short.
-RATES = [50, 100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 4000]
+RATES = [50, 100, 200, 400, 800, 1200, 1600, 2400, 3200]
 STEP_SECONDS = 2
-# Room for what is waiting in a socket, as iperf3's -w; the system may allow less.
 PORT = 6620
 
 
@@ -76,7 +75,6 @@ def seconds_used(output):
 
 def tfrc(program, extra):
     def pair(place, folder, mbit, seconds):
-        # Bytes of data a datagram: 1400 of UDP's load, less what DCCP or QUIC adds.
         length = BYTES
         count = int(mbit * 1e6 / 8 * seconds / length)
         serve = [program, "recv", *extra, "-p", str(PORT), "-o", "/dev/null", "--json"]

@@ -1,5 +1,5 @@
-//! Packets that are put on two lines at once: nothing that can be read depends on it, on any
-//! network and at any time.
+//! Packets that are put on two lines at once, and events whose state is read ahead among many
+//! agents: nothing that can be read depends on it, on any network and at any time.
 
 use proptest::prelude::*;
 use tfrc_sim::network::LinkChange;
@@ -152,12 +152,30 @@ fn delay(ns: u64) -> LinkChange {
     LinkChange { delay: Some(Duration::from_nanos(ns)), ..LinkChange::default() }
 }
 
-/// The readings of a run, and packets that were put on two lines, if it may be so.
-fn readings(plan: &Plan, every_hop: bool) -> Vec<String> {
+/// How the engine goes about a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    Usual,
+    /// With an event for each hop.
+    EveryHop,
+    /// With so many agents, which do nothing, that the next events are read ahead.
+    Crowded,
+}
+
+/// The readings of a run.
+fn readings(plan: &Plan, course: Course) -> Vec<String> {
     let (mut engine, agents) = build(plan);
     engine.keep_drops();
-    if every_hop {
-        engine.see_all_hops();
+    match course {
+        Course::Usual => {}
+        Course::EveryHop => engine.see_all_hops(),
+        Course::Crowded => {
+            let node = engine.address(agents[0]).unwrap().node;
+            for _ in 0..1100 {
+                let idle = Talker { peers: Vec::new(), gap: Duration::ZERO, sent: 0, got: Vec::new() };
+                engine.attach(node, idle).unwrap();
+            }
+        }
     }
     let links: Vec<LinkId> = engine.link_ids().collect();
     let mut acts = plan.acts.clone();
@@ -193,16 +211,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn nothing_depends_on_hops_without_events(plan in plan()) {
-        let (some, every) = (readings(&plan, false), readings(&plan, true));
-        for (some, every) in some.iter().zip(&every) {
-            prop_assert!(some == every, "{}", difference(some, every));
+    fn nothing_depends_on_the_course_of_the_engine(plan in plan()) {
+        let some = readings(&plan, Course::Usual);
+        for course in [Course::EveryHop, Course::Crowded] {
+            for (some, other) in some.iter().zip(&readings(&plan, course)) {
+                prop_assert!(some == other, "{course:?}: {}", difference(some, other));
+            }
         }
         // Looking in between changes nothing.
         let end = plan.reads.iter().sum();
         if plan.acts.is_empty() {
             let once = Plan { reads: vec![end], ..plan.clone() };
-            let once = readings(&once, false);
+            let once = readings(&once, Course::Usual);
             prop_assert_eq!(once.last(), some.last());
         }
     }

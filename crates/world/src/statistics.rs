@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use tfrc_agents::squares;
+pub use tfrc_agents::{deviation, mean, variation};
+
 /// A mean over runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
@@ -12,26 +15,6 @@ pub struct Estimate {
     /// Half the width of its 95 % interval, by Student's t; `None` for fewer than two runs, and for
     /// runs that are copies because nothing is random.
     pub ci95: Option<f64>,
-}
-
-/// The arithmetic mean; `None` for an empty sample.
-#[must_use]
-pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The standard deviation of the values themselves (divided by n); `None` for an empty sample.
-#[must_use]
-pub fn deviation(values: &[f64]) -> Option<f64> {
-    Some((squares(values)? / values.len() as f64).sqrt())
-}
-
-/// The coefficient of variation: [`deviation`] over [`mean`]. `None` for fewer than two values or a
-/// mean that is not positive.
-#[must_use]
-pub fn variation(values: &[f64]) -> Option<f64> {
-    let middle = mean(values).filter(|middle| *middle > 0.0 && values.len() > 1)?;
-    Some(deviation(values)? / middle)
 }
 
 /// The mean of the smaller value over the larger, over the pairs in which one is above zero; `None`
@@ -60,12 +43,6 @@ pub fn estimate(values: &[f64]) -> Estimate {
     Estimate { mean: mean(values), ci95 }
 }
 
-/// The sum of the squared distances from the mean; `None` for an empty sample.
-fn squares(values: &[f64]) -> Option<f64> {
-    let middle = mean(values)?;
-    Some(values.iter().map(|x| (x - middle) * (x - middle)).sum())
-}
-
 /// The unbiased variance of the distribution that a sample is drawn from (divided by n - 1).
 fn variance(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
@@ -83,15 +60,6 @@ mod tests {
 
     #[test]
     fn samples_by_hand() {
-        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
-        assert_eq!(
-            (mean(&values), deviation(&values), variation(&values)),
-            (Some(5.0), Some(2.0), Some(0.4))
-        );
-        assert_eq!(
-            (mean(&[]), deviation(&[]), variation(&[3.0]), variation(&[0.0, 0.0])),
-            (None, None, None, None)
-        );
         assert_eq!(equivalence([(1.0, 2.0), (0.0, 0.0), (3.0, 0.0), (1.0, 1.0)]), Some(0.5));
         assert_eq!(equivalence([(0.0, 0.0)]), None);
         let eleven: Vec<f64> = (1..=11).rev().map(f64::from).collect();
