@@ -3,8 +3,8 @@
 //! `datagrams quinn|noq send ADDRESS FOLDER MBIT SECONDS`.
 //!
 //! The server leaves its certificate in FOLDER and prints how many datagrams came. The client sends
-//! 1400 bytes each at a pace of its own, and waits where the library's queue is full. benches/wire.py
-//! runs them next to `iperf3 -u` and `tfrc send`.
+//! 1400 bytes each at a pace of its own, and waits where the library's queue is full.
+//! benches/wire.py runs them next to `iperf3 -u` and `tfrc send`.
 
 use std::error::Error;
 use std::net::SocketAddr;

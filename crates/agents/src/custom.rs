@@ -215,7 +215,7 @@ impl CustomSender {
         self.srtt.map(|(srtt, _)| srtt)
     }
 
-    /// What the controller allows.
+    /// The window and the rate that the controller allows.
     #[must_use]
     pub const fn allowance(&self) -> Allowance {
         self.allowance

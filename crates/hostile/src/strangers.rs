@@ -129,9 +129,9 @@ fn flood(
     Ok(row)
 }
 
-/// An honest transfer that lost nothing to a full socket, the third at most; and how many there were.
-/// A file that is appended to is not repaired, and the flood takes the room of what the receiver had
-/// no processor for.
+/// An honest transfer that lost nothing to a full socket, the third at most; and how many there
+/// were. A file that is appended to is not repaired, and the flood takes the room of what the
+/// receiver had no processor for.
 fn undamaged(
     bench: &Bench,
     directory: &Path,

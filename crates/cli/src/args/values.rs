@@ -318,7 +318,8 @@ pub(crate) const OPTIMISTIC_ACKS: [(&str, SkippedNumbers); 2] =
     [("find-out", SkippedNumbers::Usual), ("trust", SkippedNumbers::Never)];
 
 /// Names of [`Profile`].
-pub(crate) const PROFILES: [(&str, Profile); 2] = [("rfc5348", Profile::Rfc5348), ("balanced", Profile::Balanced)];
+pub(crate) const PROFILES: [(&str, Profile); 2] =
+    [("rfc5348", Profile::Rfc5348), ("balanced", Profile::Balanced)];
 
 /// Names of [`Friend`].
 pub(crate) const FRIENDS: [(&str, Friend); 2] = [("reno", Friend::Reno), ("cubic", Friend::Cubic)];

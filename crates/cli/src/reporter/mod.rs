@@ -84,7 +84,11 @@ impl<O: Write, E: Write> Reporter<O, E> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn with_series(mut self, path: Option<&Path>, at: &[(String, String)]) -> Result<Self, Failure> {
+    pub(crate) fn with_series(
+        mut self,
+        path: Option<&Path>,
+        at: &[(String, String)],
+    ) -> Result<Self, Failure> {
         self.series = path.map(|path| Series::create(path, at)).transpose()?;
         Ok(self)
     }

@@ -60,7 +60,8 @@ const ODD: u32 = 0x9e37_79b9;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) at: Instant,
-    /// Kind and number of the subject in the upper half, see [`Self::event`]; its turn in the lower.
+    /// Kind and number of the subject in the upper half, see [`Self::event`]; its turn in the
+    /// lower.
     what: u64,
 }
 

@@ -45,8 +45,8 @@ pub(crate) use ring::Popped;
 use ring::{LastSeen, LinkTimes, OnLink, Ring};
 pub use stats::{FlowStats, LinkStats};
 
-/// In the order of use: an arrival of a plain link touches the first cache line, a packet that joins
-/// one without a limit the first three.
+/// In the order of use: an arrival of a plain link touches the first cache line, a packet that
+/// joins one without a limit the first three.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
