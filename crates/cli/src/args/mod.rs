@@ -31,6 +31,8 @@ pub(crate) use demo::DemoArgs;
 pub(crate) use emu::{AtNode, EmuArgs};
 pub(crate) use equation::EquationArgs;
 pub(crate) use key::KeyArgs;
+#[cfg(feature = "quic")]
+pub(crate) use key::KeyCommand;
 pub(crate) use link::LinkArgs;
 pub(crate) use link::one_link;
 pub(crate) use man::ManArgs;
