@@ -80,7 +80,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Recv(args) => command::recv::run(&args),
         Command::Replay(args) => command::replay::run(&args),
         Command::Scenario(args) => command::scenario::run(&args),
-        Command::Schema(args) => command::schema::run(&args),
+        Command::Schema(args) => command::schema::run(args),
         Command::Send(args) => command::send::run(&args),
         Command::Sim(args) => command::sim::run(&args),
         #[cfg(target_os = "linux")]

@@ -10,6 +10,6 @@ use crate::args::SchemaArgs;
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: SchemaArgs) -> Result<(), Failure> {
     print(&if args.keys { documents::tables() } else { format!("{:#}\n", documents::schema()) })
 }
