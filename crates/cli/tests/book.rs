@@ -10,7 +10,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clap::Parser;
 
 /// A fenced block of a page.
 struct Snippet {
