@@ -10,7 +10,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-
 /// A fenced block of a page.
 struct Snippet {
     page: PathBuf,
