@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(cov(0, 10_000, 1000), Some(0.5));
         assert_eq!(cov(0, 10_000, 2000), Some(0.0));
         // 100, 300 … 100, seven of them: mean 1300/7, variance 48·(100/7)².
-        assert!(cov(2000, 9500, 1000).is_some_and(|c| (c - 48f64.sqrt() / 13.0).abs() < 1e-12));
+        assert!(cov(2000, 9500, 1000).is_some_and(|c| (c - libm::sqrt(48.0) / 13.0).abs() < 1e-12));
         assert_eq!(cov(0, 1500, 1000), None);
         assert_eq!(cov(20_000, 30_000, 1000), None);
     }
