@@ -170,7 +170,7 @@ fn readings(plan: &Plan, course: Course) -> Vec<String> {
         Course::Usual => {}
         Course::EveryHop => engine.see_all_hops(),
         Course::Crowded => {
-            let node = engine.address(agents[0]).unwrap().node;
+            let node = engine.address(agents[0]).unwrap().node();
             for _ in 0..1100 {
                 let idle = Talker { peers: Vec::new(), gap: Duration::ZERO, sent: 0, got: Vec::new() };
                 engine.attach(node, idle).unwrap();
