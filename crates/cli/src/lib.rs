@@ -1,6 +1,10 @@
 //! The program `tfrc`.
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(all(feature = "emu", feature = "live", feature = "quic")),
+    allow(dead_code, unused_imports, reason = "arguments and helpers of a command that is left out")
+)]
 #![allow(clippy::disallowed_methods, reason = "a command line has a clock, threads and signals")]
 
 mod args;
