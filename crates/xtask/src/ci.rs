@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -45,47 +44,22 @@ const FIRST: [CiStep; 11] = [
     own("tests, and the corpora of the fuzz targets", &["xtask", "test", "--all"]),
 ];
 
-/// Lanes of steps that go at once, each from its first to its last: every step leaves a processor
-/// idle for a part of its time.
-struct Lane {
-    /// In a message.
-    name: &'static str,
-    steps: &'static [CiStep],
-    /// Its programs leave the processors to others.
-    gives_way: bool,
-}
-
-/// Lanes beside the main one.
-const BESIDE: [Lane; 2] = [
-    // Mostly waits, and some of it is about times: the processors are its own when it wants them.
-    Lane {
-        name: "waiting",
-        steps: &[
-            own("system calls for a packet", &["xtask", "calls"]),
-            own(
-                "the emulated world with other people's programs, the short form",
-                &["xtask", "measure", "emulation", "--short"],
-            ),
-            own("attacks and faults, the short form", &["xtask", "hostile", "all", "--short"]),
-        ],
-        gives_way: false,
-    },
-    // Much of it is one program under valgrind.
-    Lane {
-        name: "counting",
-        steps: &[
-            own("instructions for a packet", &["xtask", "instructions"]),
-            own("the C library", &["xtask", "c-library"]),
-            own("the Python package", &["xtask", "python"]),
-        ],
-        gives_way: true,
-    },
+/// Steps that mostly wait: one after another beside [`BUSY`], whose programs leave them the
+/// processors.
+const WAITING: [CiStep; 3] = [
+    own("system calls for a packet", &["xtask", "calls"]),
+    own(
+        "the emulated world with other people's programs, the short form",
+        &["xtask", "measure", "emulation", "--short"],
+    ),
+    own("attacks and faults, the short form", &["xtask", "hostile", "all", "--short"]),
 ];
 
-/// The main lane.
-const LAST: [CiStep; 5] = [
+/// Steps that keep the processors busy.
+const BUSY: [CiStep; 8] = [
     own("the lists of the specifications' rules", &["xtask", "compliance"]),
     own("a mutant of the core", &["xtask", "mutants", "--sample", "1", "3714/", "4828/", "5348/", "8083/"]),
+    own("instructions for a packet", &["xtask", "instructions"]),
     own("a million packets of an adversary", &["xtask", "adversary"]),
     own("the controller for rtc-interceptor, and the bench of media", &["xtask", "integrations"]),
     CiStep {
@@ -93,6 +67,8 @@ const LAST: [CiStep; 5] = [
         command: &["doc", "--locked", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
+    own("the C library", &["xtask", "c-library"]),
+    own("the Python package", &["xtask", "python"]),
 ];
 
 /// The price of a step.
@@ -110,64 +86,37 @@ pub(crate) fn run() -> Outcome {
     for step in &FIRST {
         costs.push(step.passed(&units, false)?);
     }
-    println!(
-        "\nbeside what follows: {}",
-        BESIDE.iter().flat_map(Lane::titles).collect::<Vec<_>>().join("; ")
-    );
-    let beside = BESIDE.iter().map(Lane::start).collect::<Result<Vec<_>, String>>()?;
-    let last: Result<Vec<Cost>, String> = LAST.iter().map(|step| step.passed(&units, true)).collect();
-    let others: Vec<Result<Vec<Cost>, String>> = beside.into_iter().map(Running::end).collect();
-    costs.extend(last?);
-    for lane in others {
-        costs.extend(lane?);
-    }
-    println!("\n{}", table(&costs, units.count()));
-    units::judged(units.count())?;
-    println!("\nAll {} checks passed in {:.0} s.", costs.len() - 1, begin.elapsed().as_secs_f64());
+    let page = python::built().join("beside.txt");
+    let beside = File::create(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    println!("\nbeside what follows: {}", WAITING.map(|step| step.title).join("; "));
+    let waiting = thread::spawn(move || wait(&beside));
+    let busy: Result<Vec<Cost>, String> = BUSY.iter().map(|step| step.passed(&units, true)).collect();
+    let waited = waiting.join().map_err(|_| "the steps beside others panicked".to_owned())?;
+    print!("{}", fs::read_to_string(&page).unwrap_or_default());
+    costs.extend(busy?);
+    costs.extend(waited?);
+    println!("\n{}", table(&costs));
+    let total = costs.iter().map(|cost| cost.units).sum();
+    units::judged(total)?;
+    let steps = FIRST.len() + WAITING.len() + BUSY.len();
+    println!("\nAll {steps} checks passed in {:.0} s.", begin.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// A lane on its way, whose output goes to a page.
-struct Running {
-    page: PathBuf,
-    thread: thread::JoinHandle<Result<Vec<Cost>, String>>,
-}
-
-impl Running {
-    /// Waits for it, and shows its page.
-    fn end(self) -> Result<Vec<Cost>, String> {
-        let outcome = self.thread.join().unwrap_or_else(|_| Err("a lane of steps panicked".to_owned()));
-        print!("{}", fs::read_to_string(&self.page).unwrap_or_default());
-        outcome
+/// Runs the steps that wait, whose output goes to a page; their costs. Nothing is compiled there.
+fn wait(mut page: &File) -> Result<Vec<Cost>, String> {
+    let mut costs = Vec::new();
+    for step in WAITING {
+        let since = Instant::now();
+        let broken = |error: std::io::Error| format!("{}: {error}", step.title);
+        writeln!(page, "\n== {}\n   {}", step.title, step.shown()).map_err(broken)?;
+        let (out, err) = (page.try_clone().map_err(broken)?, page.try_clone().map_err(broken)?);
+        step.judged(step.program(false).stdout(out).stderr(err))?;
+        let cost = Cost { title: step.title, time: since.elapsed(), units: 0 };
+        writeln!(page, "   passed in {:.1} s", cost.time.as_secs_f64()).map_err(broken)?;
+        costs.push(cost);
     }
-}
-
-impl Lane {
-    fn titles(&self) -> impl Iterator<Item = &'static str> {
-        self.steps.iter().map(|step| step.title)
-    }
-
-    fn start(&'static self) -> Result<Running, String> {
-        let page = python::built().join(format!("{}.txt", self.name));
-        let file = File::create(&page).map_err(|e| format!("{}: {e}", page.display()))?;
-        Ok(Running { page, thread: thread::spawn(move || self.go(&file)) })
-    }
-
-    /// Runs its steps. Units that they compile are counted in the main lane's, or in the sum alone.
-    fn go(&self, mut page: &File) -> Result<Vec<Cost>, String> {
-        let mut costs = Vec::new();
-        for step in self.steps {
-            let since = Instant::now();
-            let broken = |error: std::io::Error| format!("{}: {error}", step.title);
-            writeln!(page, "\n== {}\n   {}", step.title, step.shown()).map_err(broken)?;
-            let (out, err) = (page.try_clone().map_err(broken)?, page.try_clone().map_err(broken)?);
-            step.judged(step.program(self.gives_way).stdout(out).stderr(err))?;
-            let cost = Cost { title: step.title, time: since.elapsed(), units: 0 };
-            writeln!(page, "   passed in {:.1} s", cost.time.as_secs_f64()).map_err(broken)?;
-            costs.push(cost);
-        }
-        Ok(costs)
-    }
+    Ok(costs)
 }
 
 impl CiStep {
@@ -212,9 +161,13 @@ impl CiStep {
     }
 }
 
-/// The costs as a table; lanes beside each other have the sum of their times.
-fn table(costs: &[Cost], units: usize) -> String {
-    let total = Cost { title: "all", time: costs.iter().map(|cost| cost.time).sum(), units };
+/// The costs as a table.
+fn table(costs: &[Cost]) -> String {
+    let total = Cost {
+        title: "all",
+        time: costs.iter().map(|cost| cost.time).sum(),
+        units: costs.iter().map(|cost| cost.units).sum(),
+    };
     let rows = costs.iter().chain([&total]).map(|Cost { title, time, units }| {
         format!("| {title:<67} | {:>7.1} | {units:>5} |\n", time.as_secs_f64() / 60.0)
     });
@@ -230,7 +183,7 @@ mod tests {
 
     #[test]
     fn steps_are_commands() {
-        for step in FIRST.iter().chain(BESIDE.iter().flat_map(|lane| lane.steps)).chain(&LAST) {
+        for step in FIRST.iter().chain(&WAITING).chain(&BUSY) {
             if step.command[0] == "xtask" {
                 crate::CommandLine::try_parse_from(step.command).expect(step.title);
             }
