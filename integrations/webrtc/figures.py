@@ -171,7 +171,7 @@ def encoder(case, folder: Path) -> dict:
 
 
 def gstreamer(case, folder: Path) -> dict:
-    """The same of a sender of integrations/gst/examples."""
+    """The figures of `encoder`, of a sender of integrations/gst/examples."""
     lines = [json.loads(line) for line in (folder / "sender.jsonl").read_text().splitlines()]
     pictures = [(line["at"], 8 * line["bytes"]) for line in lines if "bytes" in line]
     targets = [(line["at"], line["bitrate"]) for line in lines if "bitrate" in line]

@@ -380,7 +380,7 @@ pub struct CustomReceiver {
 }
 
 impl CustomReceiver {
-    /// A receiver of a transfer of so many bytes, or of data without end.
+    /// A receiver of a transfer of `transfer` bytes, or of data without end.
     #[must_use]
     pub const fn new(transfer: Option<u64>) -> Self {
         Self { transfer, numbers: Distinct::from(0), packets: 0, bytes: 0, completed: None }

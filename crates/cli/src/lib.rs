@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
 /// Reads a command line, the program's name first, and runs nothing.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The first fault: an unknown word, or a value that is missing or out of its range.
 pub fn judge<'a>(line: impl Iterator<Item = &'a str>) -> Result<(), clap::Error> {
     Cli::try_parse_from(line).map(|_| ())
 }

@@ -158,7 +158,7 @@ enum Course {
     Usual,
     /// With an event for each hop.
     EveryHop,
-    /// With so many agents, which do nothing, that the next events are read ahead.
+    /// With 1,100 idle agents beside the others: the next events are read ahead.
     Crowded,
 }
 

@@ -28,7 +28,7 @@ const SHIFTS: core::ops::RangeInclusive<u32> = 4..=24;
 /// The length of a day is reviewed whenever this many have begun, or twice as many entries have
 /// been sorted.
 const REVIEW: u32 = 1024;
-/// Days with several entries have between so many in the mean.
+/// Bounds on the mean number of entries in a day, where days are filled.
 const FEWEST: u32 = 8;
 const FULL: u32 = 20;
 
