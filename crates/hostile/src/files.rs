@@ -39,7 +39,7 @@ fn second_recv(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let mut row = CaseRow::new("the command of `recv` once more after a second");
     row.saw(format!("second: {}, “{}”", second.how, second.last));
     row.bar(!second.is(0), "the second start fails");
-    transfer.judge_against(Duration::from_secs(3), &mut row);
+    transfer.judge_against(bench, Duration::from_secs(3), &mut row);
     Ok(row)
 }
 

@@ -256,7 +256,7 @@ fn at(bench: &Bench, directory: &Path, end: IcmpTarget, address: &str) -> Result
         forger.kinds().len()
     ));
     let transfer = honest::finish(ended, time, &file, &receiver.file);
-    transfer.judge_against(Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
+    transfer.judge_against(bench, Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
     let name = if end == IcmpTarget::Sender { "sender" } else { "receiver" };
     if end == IcmpTarget::Sender {
         row.saw(format!("sender {}", transfer.send.how));
@@ -319,7 +319,7 @@ fn at_link(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     });
     row.bar(link.runs(), "the link runs on");
     let transfer = honest::finish(ended, begin.elapsed(), &file, &receiver.file);
-    transfer.judge_against(Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
+    transfer.judge_against(bench, Duration::from_secs_f64(bits(plan.bytes) / 5e6), &mut row);
     Ok(row)
 }
 
