@@ -31,7 +31,7 @@ struct Size {
     bar: f64,
 }
 
-const SIZES: [Size; 2] = [
+const SIZES: [Size; 3] = [
     Size {
         name: "small",
         bottleneck_mbit: 15,
@@ -50,6 +50,15 @@ const SIZES: [Size; 2] = [
         seconds: 30,
         bar: 0.22,
     },
+    Size {
+        name: "thousand",
+        bottleneck_mbit: 500,
+        access_mbit: 1000,
+        queue: 2500,
+        flows: 500,
+        seconds: 20,
+        bar: 0.22,
+    },
 ];
 
 /// The sizes to measure, and how often.
@@ -58,12 +67,12 @@ pub(crate) struct Choice {
     /// Rounds, of which the medians are taken
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// The sizes of the simulator's network, without one both; or `wire`, a packet received
-    #[arg(value_name = "SIZE", value_parser = PossibleValuesParser::from(["small", "large", "wire"]))]
+    /// The sizes of the simulator's network, without one all three; or `wire`, a packet received
+    #[arg(value_name = "SIZE", value_parser = PossibleValuesParser::from(["small", "large", "thousand", "wire"]))]
     sizes: Vec<String>,
 }
 
-/// Measures the sizes named, or both.
+/// Measures the sizes named, or all.
 pub(crate) fn run(Choice { rounds, sizes }: &Choice) -> Outcome {
     if sizes.iter().any(|size| size == "wire") {
         crate::wire::run(*rounds)?;
@@ -74,7 +83,7 @@ pub(crate) fn run(Choice { rounds, sizes }: &Choice) -> Outcome {
     build()?;
     let chosen = SIZES.iter().filter(|size| sizes.is_empty() || sizes.iter().any(|name| name == size.name));
     let measured = chosen.map(|size| measure(size, *rounds)).collect::<Result<Vec<_>, _>>()?;
-    if let [small, large] = measured.as_slice() {
+    if let ([], [small, large, ..]) = (sizes.as_slice(), measured.as_slice()) {
         println!(
             "\nfrom small to large a hop costs {:.2} times as much, the floor's {:.2} times: ratio {:.2} [1.2]",
             large.ours / small.ours,
