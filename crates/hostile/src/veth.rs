@@ -173,7 +173,7 @@ fn transfer(bench: &Bench, directory: &Path, family: &Family) -> Result<CaseRow,
     row.bar(longest >= LEAST_DATAGRAM, format!("datagrams of at least {LEAST_DATAGRAM} bytes"));
     row.bar(received.is(0), format!("receiver: exit 0 ({})", received.last));
     let transfer = honest::finish(ended, time, &source, &file);
-    transfer.judge_against(Duration::from_secs(seconds), &mut row);
+    transfer.judge_against(bench, Duration::from_secs(seconds), &mut row);
     Ok(row)
 }
 
