@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -167,6 +168,10 @@ def main():
     parser.add_argument("--place", choices=["lo", "veth"], action="append")
     parser.add_argument("--json", metavar="FILE")
     choice = parser.parse_args()
+    build = "cargo build --release --no-default-features --features endpoints --bin datagrams, in benches/, makes it"
+    for program, hint in ((choice.tfrc, ""), (choice.datagrams, f": {build}"), ("iperf3", ""), ("ip", "")):
+        if not shutil.which(program):
+            parser.error(f"{program} is no program here{hint}")
     pairs = {
         "tfrc send": tfrc(choice.tfrc, []),
         "iperf3 -u": iperf3(1000),
