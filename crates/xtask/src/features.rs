@@ -1,5 +1,6 @@
-//! Combinations of features: each crate that has features is checked with none and with all of
-//! them, and with each alone if other programs add it. The full form has each alone for all crates.
+//! Combinations of features: each crate that other programs add is checked with none of its
+//! features, with each alone and with all of them, and the program with none and with all. Of the
+//! crates between them that is what the program uses. The full form has each alone for all crates.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +23,24 @@ const LEFT_OUT: [(&str, &str, &str); 5] = [
     ("tfrc-fuzz", "libfuzzer", "its C++ is built for minutes; `cargo xtask full fuzz` has it"),
 ];
 
+/// The crate of the program.
+const PROGRAM: &str = "tfrc-cli";
+
 /// The form of every check.
 pub(crate) fn check() -> Outcome {
-    combinations(&packages::PACKAGES)
+    let is_wanted = |name: &str| packages::PACKAGES.contains(&name) || name == PROGRAM;
+    combinations(members::<Package>()?.into_iter().filter(|package| is_wanted(&package.name)), |name| {
+        name != PROGRAM
+    })
 }
 
 /// Each feature alone too, for every crate.
 pub(crate) fn full() -> Outcome {
-    let all = members::<Package>()?;
-    combinations(&all.iter().map(|package| package.name.as_str()).collect::<Vec<_>>())
+    combinations(members::<Package>()?, |_| true)
 }
 
-fn combinations(each_alone: &[&str]) -> Outcome {
-    for package in members::<Package>()? {
+fn combinations(of: impl IntoIterator<Item = Package>, each_alone: fn(&str) -> bool) -> Outcome {
+    for package in of {
         let names: Vec<&str> = package
             .features
             .keys()
@@ -45,7 +51,7 @@ fn combinations(each_alone: &[&str]) -> Outcome {
         if names.is_empty() {
             continue;
         }
-        for list in sets(&names, each_alone.contains(&package.name.as_str())) {
+        for list in sets(&names, each_alone(&package.name)) {
             println!(
                 "   {} with {}",
                 package.name,

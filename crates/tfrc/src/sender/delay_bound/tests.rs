@@ -439,7 +439,10 @@ fn a_flow_that_has_competed_takes_less_to_do_so_again() {
 /// At the least limit, which cannot fall, a queue that does not answer is tested too.
 #[test]
 fn the_least_limit_is_no_end() {
-    let mut bound = bound();
+    let mut bound = fresh();
+    for ms in (0..500).step_by(100) {
+        report(&mut bound, ms, 0, 5000.0);
+    }
     report(&mut bound, 500, 41, 5000.0);
     let first = (600..5000).step_by(50).find(|ms| {
         report(&mut bound, *ms, 60, 5000.0);
