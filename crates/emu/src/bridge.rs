@@ -28,9 +28,9 @@ pub type WireEngine = Engine<NoAgent<WirePacket>>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WirePacket {
     /// The Ethernet frame.
-    bytes: Box<[u8]>,
+    pub(crate) bytes: Box<[u8]>,
     /// Time between its arrival and its entry into the network.
-    late: Duration,
+    pub(crate) late: Duration,
 }
 
 /// A flow with hosts of its own in the network: packets to `port`, and from it, belong to it.
