@@ -32,6 +32,8 @@ const SETTLED: Duration = Duration::from_mins(10);
 const LOG_PER_SECOND: f64 = 1_500.0;
 /// Connections of strangers in a round.
 const STRANGERS: u32 = 50;
+/// Clients that a link has at most, each with a socket.
+const CLIENTS: u32 = 256;
 
 /// One look at a program.
 #[derive(Clone, Copy)]
@@ -63,9 +65,13 @@ fn soak(bench: &Bench, directory: &Path) -> Result<CaseRow, String> {
     let file = honest::input(directory, 300_000)?;
     let interval = (bench.soak / SAMPLES).min(Duration::from_mins(1));
     warm_up(&mut Stranger::new("127.0.0.1", &receiver.address, 0)?)?;
+    let mut noise = Xorshift::new(1);
+    // Until the link has had its 256 clients, and evicted as many.
+    for round in 0..CLIENTS.div_ceil(STRANGERS) * 2 {
+        visit(&receiver.address, &entrance, saturating(round), &mut noise)?;
+    }
     let begin = Instant::now();
     let (mut samples, mut honest, mut failed, mut strangers) = (Vec::new(), 0, 0, 0);
-    let mut noise = Xorshift::new(1);
     let (mut seed, mut first) = (0_u8, String::new());
     while begin.elapsed() < bench.soak && receiver.program.runs() && link.runs() {
         // An honest transfer straight, and one through the link.

@@ -19,6 +19,11 @@ use crate::wire::{
 /// Estimate, and a Confirm of Sequence Window.
 const DATA_OPTIONS: usize = 24;
 
+/// Bytes of a server's greeting for each of its client's. With 5 and an Init Cookie, a Response
+/// with all that sessions negotiate has at most 3 times the bytes of its Request, headers of UDP
+/// and IP included.
+const MOST_GREETING: usize = 5;
+
 /// Reused buffers; one set for all connections of an endpoint.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
@@ -181,11 +186,19 @@ impl Connection {
             self.features.emit(now, self.sender.rtt_or_default(), seq, kind, repeat, list);
         }
         let note = match kind {
+            PacketType::Response if !self.may_greet() => return Ok(()),
             PacketType::Request | PacketType::Response => &self.config.greeting,
             PacketType::Close => &self.closing_text,
             _ => return Ok(()),
         };
         if note.is_empty() { Ok(()) } else { list.push(&Opt::Note(note.as_bytes())) }
+    }
+
+    /// True if the client has greeted, and not much shorter: a Response is for whoever is said to
+    /// have sent the Request, and is to be at most three times as long.
+    fn may_greet(&self) -> bool {
+        let peer = self.peer_greeting().map_or(0, str::len);
+        self.config.greeting.len() <= MOST_GREETING * peer
     }
 
     /// Elapsed Time, and feedback if it is due (RFC 4342 §6).

@@ -15,9 +15,10 @@ use crate::wire::ServiceCode;
 pub struct ConnectionConfig {
     /// The service code, which names the application (RFC 4340 §8.1.2); the same at both ends.
     pub service: ServiceCode,
-    /// A text for the peer's application, in the first packet: at most 32 bytes; empty: none. An
-    /// option for experiments carries it, which peers that do not know it ignore (RFC 4340 §5.8,
-    /// 19.3). [`Connection::peer_greeting`](crate::Connection::peer_greeting) is the peer's.
+    /// A text for the peer's application, in the first packet: at most 32 bytes; empty: none. A
+    /// server greets clients that have greeted, with at most five times as many bytes. An option
+    /// for experiments carries it, which peers that do not know it ignore (RFC 4340 §5.8, 19.3).
+    /// [`Connection::peer_greeting`](crate::Connection::peer_greeting) is the peer's.
     pub greeting: String,
     /// The protocol that carries the packets.
     pub encapsulation: Encapsulation,
