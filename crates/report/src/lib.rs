@@ -5,12 +5,18 @@
 
 #[cfg(feature = "pages")]
 pub mod capture;
+#[cfg(feature = "records")]
 mod csv;
+#[cfg(feature = "records")]
 pub mod document;
+#[cfg(feature = "records")]
 pub mod human;
+#[cfg(feature = "records")]
 pub mod packets;
 #[cfg(feature = "pages")]
 pub mod pages;
 pub mod plot;
+#[cfg(feature = "records")]
 pub mod record;
+#[cfg(feature = "records")]
 pub mod series;

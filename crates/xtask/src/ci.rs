@@ -44,23 +44,23 @@ const FIRST: [CiStep; 11] = [
     own("tests, and the corpora of the fuzz targets", &["xtask", "test", "--all"]),
 ];
 
-/// Steps that mostly wait: one after another beside [`BUSY`], whose programs leave them the
-/// processors.
-const WAITING: [CiStep; 3] = [
+/// One after another beside [`BUSY`]: steps that mostly wait, to which its programs leave the
+/// processors, then such as keep one processor busy and compile little.
+const BESIDE: [CiStep; 5] = [
     own("system calls for a packet", &["xtask", "calls"]),
     own(
         "the emulated world with other people's programs, the short form",
         &["xtask", "measure", "emulation", "--short"],
     ),
     own("attacks and faults, the short form", &["xtask", "hostile", "all", "--short"]),
-];
-
-/// Steps that keep the processors busy.
-const BUSY: [CiStep; 8] = [
-    own("the lists of the specifications' rules", &["xtask", "compliance"]),
-    own("a mutant of the core", &["xtask", "mutants", "--sample", "1", "3714/", "4828/", "5348/", "8083/"]),
     own("instructions for a packet", &["xtask", "instructions"]),
     own("a million packets of an adversary", &["xtask", "adversary"]),
+];
+
+/// Steps that keep the processors busy, most of the time with compilers.
+const BUSY: [CiStep; 6] = [
+    own("the lists of the specifications' rules", &["xtask", "compliance"]),
+    own("a mutant of the core", &["xtask", "mutants", "--sample", "1", "3714/", "4828/", "5348/", "8083/"]),
     own("the controller for rtc-interceptor, and the bench of media", &["xtask", "integrations"]),
     CiStep {
         title: "documentation",
@@ -88,25 +88,26 @@ pub(crate) fn run() -> Outcome {
     }
     let page = python::built().join("beside.txt");
     let beside = File::create(&page).map_err(|e| format!("{}: {e}", page.display()))?;
-    println!("\nbeside what follows: {}", WAITING.map(|step| step.title).join("; "));
-    let waiting = thread::spawn(move || wait(&beside));
+    println!("\nbeside what follows: {}", BESIDE.map(|step| step.title).join("; "));
+    let others = thread::spawn(move || others(&beside));
     let busy: Result<Vec<Cost>, String> = BUSY.iter().map(|step| step.passed(&units, true)).collect();
-    let waited = waiting.join().map_err(|_| "the steps beside others panicked".to_owned())?;
+    let others = others.join().map_err(|_| "the steps beside others panicked".to_owned())?;
     print!("{}", fs::read_to_string(&page).unwrap_or_default());
     costs.extend(busy?);
-    costs.extend(waited?);
-    println!("\n{}", table(&costs));
-    let total = costs.iter().map(|cost| cost.units).sum();
+    costs.extend(others?);
+    let total = units.count();
+    println!("\n{}", table(&costs, total));
     units::judged(total)?;
-    let steps = FIRST.len() + WAITING.len() + BUSY.len();
+    let steps = FIRST.len() + BESIDE.len() + BUSY.len();
     println!("\nAll {steps} checks passed in {:.0} s.", begin.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// Runs the steps that wait, whose output goes to a page; their costs. Nothing is compiled there.
-fn wait(mut page: &File) -> Result<Vec<Cost>, String> {
+/// Runs the steps beside others, whose output goes to a page; their costs. What they compile is
+/// counted for the step that goes on beside them.
+fn others(mut page: &File) -> Result<Vec<Cost>, String> {
     let mut costs = Vec::new();
-    for step in WAITING {
+    for step in BESIDE {
         let since = Instant::now();
         let broken = |error: std::io::Error| format!("{}: {error}", step.title);
         writeln!(page, "\n== {}\n   {}", step.title, step.shown()).map_err(broken)?;
@@ -161,13 +162,9 @@ impl CiStep {
     }
 }
 
-/// The costs as a table.
-fn table(costs: &[Cost]) -> String {
-    let total = Cost {
-        title: "all",
-        time: costs.iter().map(|cost| cost.time).sum(),
-        units: costs.iter().map(|cost| cost.units).sum(),
-    };
+/// The costs as a table, with all units that were compiled.
+fn table(costs: &[Cost], units: usize) -> String {
+    let total = Cost { title: "all", time: costs.iter().map(|cost| cost.time).sum(), units };
     let rows = costs.iter().chain([&total]).map(|Cost { title, time, units }| {
         format!("| {title:<67} | {:>7.1} | {units:>5} |\n", time.as_secs_f64() / 60.0)
     });
@@ -183,7 +180,7 @@ mod tests {
 
     #[test]
     fn steps_are_commands() {
-        for step in FIRST.iter().chain(&WAITING).chain(&BUSY) {
+        for step in FIRST.iter().chain(&BESIDE).chain(&BUSY) {
             if step.command[0] == "xtask" {
                 crate::CommandLine::try_parse_from(step.command).expect(step.title);
             }

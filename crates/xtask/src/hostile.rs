@@ -24,12 +24,12 @@ pub(crate) fn crowd(arguments: &[OsString]) -> Outcome {
     Err(format!("hostile did not start: {}", command.args(arguments).exec()))
 }
 
-/// Runs a group of cases; `target/full` gets their table.
+/// Runs a group of cases against the release build; `target/full` gets their table.
 pub(crate) fn table(group: &str) -> Outcome {
     let table = built().join("full").join(format!("{group}.md"));
     let made = table.parent().map_or(Ok(()), std::fs::create_dir_all);
     made.map_err(|error| format!("{}: {error}", table.display()))?;
-    run(attacks()?.arg(group).arg("--markdown").arg(table))
+    run(attacks()?.arg(group).arg("--binary").arg(release()?).arg("--markdown").arg(table))
 }
 
 /// The built program, beside the development build of the command.

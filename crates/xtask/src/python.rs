@@ -47,7 +47,8 @@ pub(crate) fn check() -> Outcome {
 /// bindings use installed there.
 pub(crate) fn environment() -> Result<PathBuf, String> {
     let python = virtual_environment(&root().join("target/python"))?;
-    run(pip(&python).args(["install", "--requirement", REQUIREMENTS]))?;
+    // Of what is installed, little is imported: that is compiled then.
+    run(pip(&python).args(["install", "--no-compile", "--requirement", REQUIREMENTS]))?;
     Ok(python)
 }
 
