@@ -46,7 +46,7 @@ const FIRST: [CiStep; 11] = [
 
 /// One after another beside [`BUSY`]: steps that mostly wait, to which its programs leave the
 /// processors, then such as keep one processor busy and compile little.
-const BESIDE: [CiStep; 5] = [
+const BESIDE: [CiStep; 6] = [
     own("system calls for a packet", &["xtask", "calls"]),
     own(
         "the emulated world with other people's programs, the short form",
@@ -55,10 +55,11 @@ const BESIDE: [CiStep; 5] = [
     own("attacks and faults, the short form", &["xtask", "hostile", "all", "--short"]),
     own("instructions for a packet", &["xtask", "instructions"]),
     own("a million packets of an adversary", &["xtask", "adversary"]),
+    own("the C library", &["xtask", "c-library"]),
 ];
 
 /// Steps that keep the processors busy, most of the time with compilers.
-const BUSY: [CiStep; 6] = [
+const BUSY: [CiStep; 5] = [
     own("the lists of the specifications' rules", &["xtask", "compliance"]),
     own("a mutant of the core", &["xtask", "mutants", "--sample", "1", "3714/", "4828/", "5348/", "8083/"]),
     own("the controller for rtc-interceptor, and the bench of media", &["xtask", "integrations"]),
@@ -67,7 +68,6 @@ const BUSY: [CiStep; 6] = [
         command: &["doc", "--locked", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
-    own("the C library", &["xtask", "c-library"]),
     own("the Python package", &["xtask", "python"]),
 ];
 

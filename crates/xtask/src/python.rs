@@ -44,8 +44,13 @@ pub(crate) fn check() -> Outcome {
 }
 
 /// The interpreter of the virtual environment in `target/python`, with what the tests of the
-/// bindings use installed there.
+/// bindings use installed there: by one step at a time.
 pub(crate) fn environment() -> Result<PathBuf, String> {
+    let page = root().join("target/python.lock");
+    let broken = |error: std::io::Error| format!("{}: {error}", page.display());
+    std::fs::create_dir_all(root().join("target")).map_err(broken)?;
+    let turn = std::fs::File::create(&page).map_err(broken)?;
+    turn.lock().map_err(broken)?;
     let python = virtual_environment(&root().join("target/python"))?;
     // Of what is installed, little is imported: that is compiled then.
     run(pip(&python).args(["install", "--no-compile", "--requirement", REQUIREMENTS]))?;
