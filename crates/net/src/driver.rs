@@ -41,7 +41,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
     // The first of them that the system had no room for.
     let mut waiting = None;
     let mut too_long = Vec::new();
-    let mut behind = 0;
+    let (mut behind, mut was_held_up) = (0, false);
     loop {
         let mut newest = None;
         for _ in 0..READS {
@@ -61,7 +61,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         })?;
         // Systems take offload back when a network card cannot do it.
         out.limit(socket.longest_train());
-        let (next, new) = {
+        let (now, next, new) = {
             let mut state = shared.state();
             state.corrupt = socket.corrupt();
             let now = shared.clock.now();
@@ -78,7 +78,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
                     socket.seal(sent.remote, out.add(sent.remote, sent.ecn, company, bytes));
                 })
             };
-            (next, state.incoming.len() > before)
+            (now, next, state.incoming.len() > before)
         };
         if new {
             shared.accepted.notify_waiters();
@@ -93,6 +93,14 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         waiting = socket.send_from(waiting.unwrap_or(0), |n| out.get(n), failed);
         if let Some(error) = broken {
             return Err(error);
+        }
+        // Stopped, or without a processor, since the datagrams were made. A host that always takes
+        // so long is a part of the path: only each second time in a row counts.
+        let left = shared.clock.now();
+        let is_late = out.get(0).is_some() && left.saturating_since(now) > WAITED;
+        was_held_up = is_late && !was_held_up;
+        if was_held_up {
+            shared.state().machine.held_up(left, now);
         }
         if lost > 0 {
             shared.state().unsent += lost;

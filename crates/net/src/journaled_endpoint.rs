@@ -131,7 +131,11 @@ impl Machine {
         ecn: Ecn,
         bytes: &[u8],
     ) -> Option<ConnectionId> {
-        let at = self.record(at, || Record::Datagram { from, ecn, bytes: bytes.to_vec() });
+        // An application may have told of the time since it came.
+        self.latest = self.latest.max(at);
+        if let Some(journal) = &mut self.journal {
+            journal.add(at, &Record::Datagram { from, ecn, bytes: bytes.to_vec() });
+        }
         if let Some(capture) = &mut self.capture {
             capture.received(at, from, ecn, bytes);
         }
@@ -227,6 +231,12 @@ impl Machine {
     pub(crate) fn route(&mut self, now: Instant, to: SocketAddr, limit: u64) {
         let now = self.record(now, || Record::Route { to, limit });
         self.endpoint.handle_route(now, to, saturating::<usize>(limit));
+    }
+
+    /// The process stood still between the packets given out since then and their departure.
+    pub(crate) fn held_up(&mut self, now: Instant, since: Instant) {
+        self.record(now, || Record::HeldUp { since });
+        self.endpoint.handle_held_up(since);
     }
 
     /// Sets the text for the end of a connection.

@@ -71,6 +71,25 @@ fn a_seal_is_the_writer_s() {
     assert_eq!(sealed(|_, _| {}), JOURNAL);
 }
 
+/// A host that was held up says so to the machine, and again to the one that replays it.
+#[test]
+fn a_hold_up_is_recorded() {
+    let mut at = Instant::ZERO;
+    let journal = sealed(|_, records| {
+        at = records.last().expect("a session").0 + Duration::from_millis(1);
+        records.push((at, Record::HeldUp { since: at }));
+    });
+    let mut reader = Reader::new(journal.as_slice()).expect("a journal");
+    let mut held_up = Vec::new();
+    while let Some((when, record)) = reader.next_record().expect("whole") {
+        if let Record::HeldUp { since } = record {
+            held_up.push((when, since));
+        }
+    }
+    assert_eq!(held_up, [(at, at)]);
+    assert_eq!(replay(journal.as_slice()).map(|replayed| replayed.inputs).ok(), Some(24));
+}
+
 const TO: &str = "127.0.0.1:7651";
 
 /// Another service code is in the first datagram, the Request, from its 20th byte on.

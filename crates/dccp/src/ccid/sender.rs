@@ -209,11 +209,22 @@ impl DataSender {
         self.log.get(seq).map(|sent| sent.at)
     }
 
-    /// A packet acknowledges `ack` and carries these options. `lenient` accepts a Loss Event Rate
+    /// When a packet left from which a round-trip time can be measured.
+    pub(crate) fn departure(&self, seq: SeqNo48) -> Option<Instant> {
+        self.log.departure(seq)
+    }
+
+    /// The host was held up: packets sent since then left at a time that nobody knows.
+    pub(crate) fn on_held_up(&mut self, since: Instant) {
+        self.log.note_held_up(since);
+    }
+
+    /// A packet acknowledges `ack` and carries these options; it had `waited` here. `lenient` accepts a Loss Event Rate
     /// in place of Loss Intervals and of Elapsed Time.
     pub(crate) fn on_acknowledgement(
         &mut self,
         now: Instant,
+        waited: Duration,
         ack: SeqNo48,
         options: &FeedbackOptions<'_>,
         lenient: bool,
@@ -245,6 +256,8 @@ impl DataSender {
             // time.
             (None, None) => self.tfrc.rtt().is_none().then_some(Duration::ZERO),
         };
+        // As in Karn's algorithm: what left at an unknown time measures nothing.
+        let held = held.filter(|_| self.log.departure(ack).is_some() || self.tfrc.rtt().is_none());
         self.timing = if options.elapsed.is_some() { Timing::ElapsedTime } else { Timing::Timestamps };
         let alike = measures_as_receivers_do(&self.tfrc.config());
         let dropped = self.on_dropped(ack, options);
@@ -294,7 +307,7 @@ impl DataSender {
         let feedback =
             Feedback { newest_sent_at: sent.at, elapsed, receive_rate, loss_event_rate, losses, count };
         match held {
-            Some(_) => self.tfrc.on_feedback(now, feedback),
+            Some(_) => self.tfrc.on_feedback(now - waited, feedback),
             None => self.tfrc.on_untimed_feedback(now, feedback),
         }
         self.acknowledged = Some(ack);

@@ -33,16 +33,18 @@ pub(crate) struct SentLog {
     data: usize,
 }
 
-/// A [`Sent`] in eight bytes: nanoseconds (9 years of them), then six bits of kind.
+/// A [`Sent`] in eight bytes: nanoseconds (4 years of them), then seven bits of kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SentEntry(u64);
 
 impl SentEntry {
-    const KIND_BITS: u32 = 6;
+    const KIND_BITS: u32 = 7;
     const NON_DATA: u64 = 16;
     const SKIPPED: u64 = 17;
     /// Set together with the counter of a packet with data: the peer has reported it as dropped.
     const DROPPED: u64 = 32;
+    /// It may have left later than its time says.
+    const HELD_UP: u64 = 64;
     const LONGEST: u64 = u64::MAX >> Self::KIND_BITS;
 
     fn new(sent: Sent) -> Self {
@@ -98,6 +100,19 @@ impl SentLog {
     pub(crate) fn get(&self, seq: SeqNo48) -> Option<Sent> {
         let at = usize::try_from(seq.distance_from(self.first)).ok()?;
         self.entries.get(at).map(|entry| entry.sent())
+    }
+
+    /// When a packet left, if it did so at once: its round-trip time can be measured.
+    pub(crate) fn departure(&self, seq: SeqNo48) -> Option<Instant> {
+        let at = usize::try_from(seq.distance_from(self.first)).ok()?;
+        self.entries.get(at).filter(|entry| entry.0 & SentEntry::HELD_UP == 0).map(|entry| entry.sent().at)
+    }
+
+    /// The host was held up: packets pushed since then left at a time that nobody knows.
+    pub(crate) fn note_held_up(&mut self, since: Instant) {
+        for entry in self.entries.iter_mut().rev().take_while(|entry| entry.sent().at >= since) {
+            entry.0 |= SentEntry::HELD_UP;
+        }
     }
 
     /// The peer reports that it received this packet and dropped its data. Says whether that is
@@ -157,6 +172,22 @@ mod tests {
         assert_eq!((log.get(SeqNo48::MAX), log.get(SeqNo48::new(0))), (None, Some(sent(2))));
         log.forget_before(SeqNo48::MAX);
         assert_eq!(log.len(), 2, "going back forgets nothing");
+    }
+
+    #[test]
+    fn packets_that_were_held_up_have_no_departure() {
+        let mut log = SentLog::default();
+        for i in 0..6 {
+            log.push(SeqNo48::new(i), Sent { kind: SentKind::Data(15), ..sent(10 * (i / 2)) });
+        }
+        log.note_held_up(sent(10).at);
+        log.push(SeqNo48::new(6), sent(20));
+        let departures = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| log.departure(SeqNo48::new(i)));
+        let (zero, late) = (Some(sent(0).at), Some(sent(20).at));
+        assert_eq!(departures, [zero, zero, None, None, None, None, late, None]);
+        assert!(log.note_dropped(SeqNo48::new(2)));
+        let entry = log.get(SeqNo48::new(2));
+        assert_eq!(entry, Some(Sent { kind: SentKind::Data(15), ..sent(10) }), "the rest is as it was");
     }
 
     #[test]

@@ -220,6 +220,12 @@ impl Connection {
         }
     }
 
+    /// The host was held up: packets polled since then left at a time that nobody knows, and do not
+    /// measure the round-trip time.
+    pub fn held_up(&mut self, since: Instant) {
+        self.sender.on_held_up(since);
+    }
+
     /// The text of the peer's application in its Close, safe to show; `None` if it had none.
     #[must_use]
     pub fn peer_closing_text(&self) -> Option<&str> {

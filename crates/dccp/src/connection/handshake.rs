@@ -79,7 +79,7 @@ impl Connection {
 
     /// Steps 4 and 10: the Response has come.
     pub(super) fn enter_part_open(&mut self, now: Instant, ack: SeqNo48) {
-        if let Some(sent) = self.sender.sent_at(ack) {
+        if let Some(sent) = self.sender.departure(ack) {
             self.take_handshake_rtt(now, now.saturating_since(sent), Duration::ZERO);
         }
         self.state = State::PartOpen;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tfrc_units::{Instant, SeqNo48, saturating};
+use tfrc_units::{Duration, Instant, SeqNo48, saturating};
 
 use super::text::visible;
 use super::{Connection, State};
@@ -19,6 +19,8 @@ pub(super) struct Gathered<'a> {
     pub(super) non_data_before: u64,
     pub(super) rtt: Option<RttEstimate>,
     pub(super) feedback: FeedbackOptions<'a>,
+    /// The time for which the packet had waited at this host.
+    pub(super) waited: Duration,
 }
 
 impl Connection {

@@ -22,22 +22,25 @@ pub(super) const LAST_NUMBER: u64 = 1 << 62;
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 impl Connection {
-    /// Takes in a datagram that arrived with this ECN codepoint: a DCCP packet without its
+    /// Takes in a datagram that arrived then with this ECN codepoint: a DCCP packet without its
     /// encapsulation. Any other datagram than a valid packet of this connection is only counted.
-    pub fn handle_datagram(&mut self, now: Instant, ecn: Ecn, bytes: &[u8]) {
+    /// One may have waited at this host while its process stood still, and be older than the latest
+    /// call: that time is no part of the round-trip time.
+    pub fn handle_datagram(&mut self, at: Instant, ecn: Ecn, bytes: &[u8]) {
         match Packet::parse(bytes, self.receiving_integrity()) {
             Ok(packet)
                 if packet.destination_port == self.ports.local && packet.source_port == self.ports.remote =>
             {
-                self.handle_packet(now, ecn, &packet);
+                self.handle_packet(at, ecn, &packet);
             }
             _ => self.stats.malformed_packets += 1,
         }
     }
 
     /// Takes in a packet that has passed steps 1 to 3.
-    pub(crate) fn handle_packet(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>) {
-        let now = self.advance(now);
+    pub(crate) fn handle_packet(&mut self, at: Instant, ecn: Ecn, packet: &Packet<'_>) {
+        let waited = self.now.saturating_since(at);
+        let now = self.advance(at + waited);
         if self.state == State::Closed {
             return;
         }
@@ -72,7 +75,7 @@ impl Connection {
             return;
         }
         match self.process_options(now, kind, seq, ack, packet.options) {
-            Ok(gathered) => self.process(now, ecn, packet, seq, ack, &gathered),
+            Ok(gathered) => self.process(now, ecn, packet, seq, ack, &Gathered { waited, ..gathered }),
             Err(reset) => self.break_off(reset, Cause::Protocol, "an option was in error"),
         }
         if let Some(gsr) = self.seq.gsr() {
@@ -258,10 +261,10 @@ impl Connection {
         gathered: &Gathered<'_>,
     ) {
         let held = gathered.feedback.elapsed;
-        let Some(sent) = ack.and_then(|ack| self.sender.sent_at(ack)) else { return };
+        let Some(sent) = ack.and_then(|ack| self.sender.departure(ack)) else { return };
         if kind == PacketType::Ack || held.is_some() {
             let held = held.unwrap_or_default().duration();
-            self.take_handshake_rtt(now, now.saturating_since(sent), held);
+            self.take_handshake_rtt(now, now.saturating_since(sent).saturating_sub(gathered.waited), held);
         }
     }
 
@@ -349,7 +352,7 @@ impl Connection {
         self.widen_window(ack);
         let lenient = self.config.feedback == FeedbackProfile::Lenient
             && self.features.is_on(Feature::SendLossEventRate, Location::Remote);
-        match self.sender.on_acknowledgement(now, ack, &gathered.feedback, lenient) {
+        match self.sender.on_acknowledgement(now, gathered.waited, ack, &gathered.feedback, lenient) {
             FeedbackVerdict::NotFeedback => {}
             FeedbackVerdict::Taken => self.stats.received_feedback += 1,
             FeedbackVerdict::Refused => self.stats.refused_feedback += 1,

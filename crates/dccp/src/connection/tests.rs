@@ -231,6 +231,25 @@ fn a_linux_receiver_is_understood() {
     assert_eq!(lenient.loss_event_rate(), Probability::saturating(0.01));
 }
 
+/// The process stands still for a second. A report has come meanwhile, but the application hands
+/// over a datagram before the host has read it.
+#[test]
+fn a_report_that_waited_here_measures_the_path() {
+    let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
+    sent(&mut client, at(50));
+    let first = seq_of(&parse(&send(&mut client, at(50))));
+    let mut space = Vec::new();
+    let none = [LossInterval { lossless_length: 3, ..LossInterval::default() }];
+    let report = [
+        Opt::ElapsedTime(Elapsed::from_duration(Duration::from_millis(5))),
+        Opt::ReceiveRate(0),
+        Opt::LossIntervals(LossIntervals::encode(0, &none, &mut space)),
+    ];
+    client.send(at(1100), &[0; 500]).expect("there is room");
+    client.handle_datagram(at(105), Ecn::NotEct, &feedback(1, first, &report));
+    assert_eq!((client.stats().received_feedback, client.rtt()), (1, Some(RTT)), "105 − 50 − 5 ms");
+}
+
 #[test]
 fn feedback_is_checked_against_what_was_sent() {
     let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);

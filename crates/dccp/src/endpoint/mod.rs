@@ -198,15 +198,17 @@ impl Endpoint {
         Ok(self.adopt(remote, ports, client))
     }
 
-    /// Takes in a datagram from a peer; returns its connection, if it had one before.
+    /// Takes in a datagram that came from a peer then; returns its connection, if it had one
+    /// before. It may have waited at this host, and be older than the latest call: see
+    /// [`Connection::handle_datagram`](crate::Connection::handle_datagram).
     pub fn handle_datagram(
         &mut self,
-        now: Instant,
+        at: Instant,
         remote: SocketAddr,
         ecn: Ecn,
         bytes: &[u8],
     ) -> Option<ConnectionId> {
-        let now = self.advance(now);
+        let now = self.advance(self.now.max(at));
         let integrity = match self.config.carrier {
             Carrier::Udp | Carrier::Hosted => Some(Integrity::Udp),
             Carrier::Native { local } => PseudoHeader::new(remote.ip(), local).map(Integrity::Native),
@@ -217,7 +219,7 @@ impl Endpoint {
         };
         let key = (remote, packet.destination_port, packet.source_port);
         if let Some(id) = self.by_key.get(&key).copied() {
-            self.deliver(now, id, ecn, &packet);
+            self.deliver(at, id, ecn, &packet);
             return Some(id);
         } else if !self.config.allow.permits(remote.ip()) && !self.tombs.contains(&key) {
             self.stats.not_allowed += 1;
@@ -238,9 +240,9 @@ impl Endpoint {
         None
     }
 
-    fn deliver(&mut self, now: Instant, id: ConnectionId, ecn: Ecn, packet: &Packet<'_>) {
+    fn deliver(&mut self, at: Instant, id: ConnectionId, ecn: Ecn, packet: &Packet<'_>) {
         if let Some(live) = self.slots.get_mut(id) {
-            live.connection.handle_packet(now, ecn, packet);
+            live.connection.handle_packet(at, ecn, packet);
         }
         self.touch(id);
     }
@@ -293,6 +295,14 @@ impl Endpoint {
                 live.connection.route_takes(now, bytes);
             }
             self.touch(id);
+        }
+    }
+
+    /// The host was held up between the packets polled since then and their departure
+    /// ([`Connection::held_up`](crate::Connection::held_up)).
+    pub fn handle_held_up(&mut self, since: Instant) {
+        for live in self.slots.values_mut() {
+            live.connection.held_up(since);
         }
     }
 

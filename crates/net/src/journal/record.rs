@@ -115,6 +115,11 @@ pub enum Record {
         /// The longest payload, bytes.
         limit: u64,
     },
+    /// In: the process stood still, and datagrams left late.
+    HeldUp {
+        /// Datagrams that were given out since then.
+        since: Instant,
+    },
     /// In: the network has said something about a datagram.
     PathError {
         /// To whom it went.
@@ -167,6 +172,7 @@ impl Record {
             Self::ClosingText { .. } => b'w',
             Self::Refused { .. } => b'z',
             Self::Route { .. } => b'u',
+            Self::HeldUp { .. } => b'h',
             Self::PathError { .. } => b'e',
             Self::Transmit { .. } => b'x',
             Self::Drained => b'd',
@@ -189,6 +195,7 @@ impl Record {
                 address(body, *to);
                 body.extend_from_slice(&limit.to_le_bytes());
             }
+            Self::HeldUp { since } => body.extend_from_slice(&since.as_nanos().to_le_bytes()),
             Self::PathError { to, error, quoted } => {
                 address(body, *to);
                 let limit = match error {
@@ -259,6 +266,7 @@ impl Record {
                 let (to, rest) = take_address(body)?;
                 Self::Route { to, limit: take_u64(rest)?.0 }
             }
+            b'h' => Self::HeldUp { since: Instant::from_nanos(take_u64(body)?.0) },
             b'e' => {
                 let (to, rest) = take_address(body)?;
                 let (limit, quoted) = take_u64(rest)?;

@@ -194,6 +194,7 @@ fn apply(machine: &mut Machine, at: Instant, record: Record) -> Result<(), Strin
         }
         Record::Refused { to, bytes } => machine.refused(at, to, &bytes),
         Record::Route { to, limit } => machine.route(at, to, limit),
+        Record::HeldUp { since } => machine.held_up(at, since),
         Record::PathError { to, error, quoted } => machine.path_error(at, to, &quoted, error),
         Record::StopAccepting => machine.stop_accepting(at),
         Record::Transmit { .. } | Record::Drained => {}

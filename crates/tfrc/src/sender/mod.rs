@@ -288,12 +288,13 @@ impl Sender {
         }
     }
 
-    /// A feedback packet has come (§4.3). The caller has checked that it acknowledges a packet
-    /// really sent.
-    pub fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
-        let now = self.advance(now);
+    /// A feedback packet has come then (§4.3). The caller has checked that it acknowledges a packet
+    /// really sent. It may have waited at this host, and be older than the latest call: that time
+    /// is no part of the round-trip time.
+    pub fn on_feedback(&mut self, at: Instant, feedback: Feedback) {
+        let now = self.advance(self.latest.max(at));
         // §4.3 step 1.
-        let whole = now.saturating_since(feedback.newest_sent_at);
+        let whole = at.saturating_since(feedback.newest_sent_at);
         self.clock.step(whole);
         let sample = Sample::Measured(self.least_round_trip.sample(now, whole, feedback.elapsed));
         self.with_rate_change(now, |sender| sender.hear(now, feedback, Some(sample), None));
