@@ -66,7 +66,7 @@ pub(crate) fn full() -> Outcome {
     READMES.into_iter().try_for_each(typed)?;
     // The tables and pictures of docs/media.md.
     lint_and_test(BENCH)?;
-    run(workspace(BENCH, "run").args(["--", "--check"]))
+    run(workspace(BENCH, "run").args(["--release", "--", "--check"]))
 }
 
 /// Types what a README says into an empty folder, as a reader would: the commands of each block

@@ -219,8 +219,8 @@ impl DataSender {
         self.log.note_held_up(since);
     }
 
-    /// A packet acknowledges `ack` and carries these options; it had `waited` here. `lenient` accepts a Loss Event Rate
-    /// in place of Loss Intervals and of Elapsed Time.
+    /// A packet acknowledges `ack` and carries these options; it had `waited` here. `lenient`
+    /// accepts a Loss Event Rate in place of Loss Intervals and of Elapsed Time.
     pub(crate) fn on_acknowledgement(
         &mut self,
         now: Instant,

@@ -63,7 +63,7 @@ pub fn table<Q: Quic<Factory: Clone>>() -> (String, Vec<f64>) {
          | ---: | ---: | --- | --- |\n",
     );
     let mut shares = Vec::new();
-    for (p, rtt) in [0.001, 0.01, 0.05].into_iter().flat_map(|p| [50, 100].map(|rtt| (p, rtt))) {
+    for (p, rtt) in [(0.001, 50), (0.01, 50), (0.01, 100), (0.05, 50)] {
         let runs = thread::scope(|scope| {
             let run = |seed| greedy::<Q>(p, Duration::from_millis(rtt), lossy(p, seed));
             let running = [1, 2, 3].map(|seed| scope.spawn(move || run(seed)));
