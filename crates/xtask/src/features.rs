@@ -1,6 +1,6 @@
 //! Combinations of features: each crate that other programs add is checked with none of its
-//! features, with each alone and with all of them, and the program with none and with all. Of the
-//! crates between them that is what the program uses. The full form has each alone for all crates.
+//! features, with each alone and with all of them, and the program with none; the lints of the whole
+//! workspace have all of it. The full form has none, each alone and all, for all crates.
 
 use std::collections::BTreeMap;
 
@@ -29,17 +29,19 @@ const PROGRAM: &str = "tfrc-cli";
 /// The form of every check.
 pub(crate) fn check() -> Outcome {
     let is_wanted = |name: &str| packages::PACKAGES.contains(&name) || name == PROGRAM;
-    combinations(members::<Package>()?.into_iter().filter(|package| is_wanted(&package.name)), |name| {
-        name != PROGRAM
-    })
+    let of = members::<Package>()?.into_iter().filter(|package| is_wanted(&package.name));
+    combinations(of, |name, features| if name == PROGRAM { vec![Vec::new()] } else { sets(features) })
 }
 
 /// Each feature alone too, for every crate.
 pub(crate) fn full() -> Outcome {
-    combinations(members::<Package>()?, |_| true)
+    combinations(members::<Package>()?, |_, features| sets(features))
 }
 
-fn combinations(of: impl IntoIterator<Item = Package>, each_alone: fn(&str) -> bool) -> Outcome {
+fn combinations(
+    of: impl IntoIterator<Item = Package>,
+    sets: for<'a> fn(&str, &[&'a str]) -> Vec<Vec<&'a str>>,
+) -> Outcome {
     for package in of {
         let names: Vec<&str> = package
             .features
@@ -51,7 +53,7 @@ fn combinations(of: impl IntoIterator<Item = Package>, each_alone: fn(&str) -> b
         if names.is_empty() {
             continue;
         }
-        for list in sets(&names, each_alone(&package.name)) {
+        for list in sets(&package.name, &names) {
             println!(
                 "   {} with {}",
                 package.name,
@@ -72,9 +74,9 @@ fn combinations(of: impl IntoIterator<Item = Package>, each_alone: fn(&str) -> b
     Ok(())
 }
 
-/// None and all, and each alone if wished.
-fn sets<'a>(names: &[&'a str], each_alone: bool) -> Vec<Vec<&'a str>> {
-    let alone = names.iter().filter(|_| each_alone && names.len() > 1).map(|name| vec![*name]);
+/// None, each alone, and all.
+fn sets<'a>(names: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let alone = names.iter().filter(|_| names.len() > 1).map(|name| vec![*name]);
     std::iter::once(Vec::new()).chain(alone).chain([names.to_vec()]).collect()
 }
 
@@ -84,8 +86,7 @@ mod tests {
 
     #[test]
     fn sets_of_features() {
-        assert_eq!(sets(&["a"], true), [vec![], vec!["a"]]);
-        assert_eq!(sets(&["a", "b"], true), [vec![], vec!["a"], vec!["b"], vec!["a", "b"]]);
-        assert_eq!(sets(&["a", "b"], false), [vec![], vec!["a", "b"]]);
+        assert_eq!(sets(&["a"]), [vec![], vec!["a"]]);
+        assert_eq!(sets(&["a", "b"]), [vec![], vec!["a"], vec!["b"], vec!["a", "b"]]);
     }
 }
