@@ -1,6 +1,6 @@
 //! Combinations of features: each crate that other programs add is checked with none of its
-//! features, with each alone and with all of them, and the program with none; the lints of the whole
-//! workspace have all of it. The full form has none, each alone and all, for all crates.
+//! features, with each alone and with all of them, and the program with none; the lints of the
+//! whole workspace have all of it. The full form has none, each alone and all, for all crates.
 
 use std::collections::BTreeMap;
 
