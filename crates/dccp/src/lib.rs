@@ -31,6 +31,11 @@
 //! timeout has passed, [`Endpoint::handle_timeout`] comes before [`Endpoint::poll_transmit`];
 //! early, late and repeated calls of it do no harm. Debug builds assert both rules.
 //!
+//! A process may stand still, for the want of a processor or by a signal. A datagram that waited
+//! meanwhile has the time at which it came, if the system knows that, though later calls were made;
+//! and a host that took a transmission and could not send it for long says so by
+//! [`Endpoint::handle_held_up`]. Neither is then taken for a slow path.
+//!
 //! Two ends, with the part of the host played by hand:
 //!
 //! ```
