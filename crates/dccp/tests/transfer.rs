@@ -80,18 +80,18 @@ fn the_handshake_gives_both_ends_the_round_trip_time() {
     assert_eq!(pair.log.len(), before, "then it is quiet");
 }
 
-/// A host stands still for 2 s between a datagram and its departure. Where it says so that is no
-/// round-trip time of the path.
+/// A host stands still for 2 s between a datagram and its departure. Where it reports that, this is
+/// no round-trip time of the path.
 #[test]
 fn a_host_that_was_held_up_is_not_the_path() {
-    let [silent, told] = [false, true].map(|tells| {
+    let [unreported, reported] = [false, true].map(|reports| {
         let mut pair = Pair::opened();
         pair.run(Duration::from_secs(1));
         let late = Fate::Late(Duration::from_secs(2));
         pair.rule = Box::new(move |flight| if flight.kind.carries_datagram() { late } else { Fate::Deliver });
         pair.client.to_send = 1;
         pair.drain();
-        if tells {
+        if reports {
             pair.client.endpoint.handle_held_up(pair.now);
         }
         pair.rule = Box::new(|_| Fate::Deliver);
@@ -99,8 +99,8 @@ fn a_host_that_was_held_up_is_not_the_path() {
         assert_eq!(pair.server.received.len(), 1);
         pair.client.connection().rtt()
     });
-    assert_eq!(told, Some(ms(50)));
-    assert!(silent > Some(ms(200)), "{silent:?}");
+    assert_eq!(reported, Some(ms(50)));
+    assert!(unreported > Some(ms(200)), "{unreported:?}");
 }
 
 /// Every packet of a transfer is lost in turn, by either end.

@@ -17,7 +17,7 @@ const ROOM_WAIT: Duration = Duration::from_millis(5);
 const READS: usize = 8;
 /// Age of a datagram that has waited in the socket because the process stood still. A report now
 /// would be about a packet of long ago, and its hold time longer than a sender believes: the rest
-/// is read first.
+/// is read first. So old, too, is a datagram that left long after it was made.
 const WAITED: Duration = Duration::from_millis(25);
 /// Turns of reading alone, at most: those that a full buffer of the socket takes.
 const MOST_BEHIND: usize = 64;
@@ -41,7 +41,7 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
     // The first of them that the system had no room for.
     let mut waiting = None;
     let mut too_long = Vec::new();
-    let (mut behind, mut was_held_up) = (0, false);
+    let (mut behind, mut hold_ups) = (0, HoldUps::default());
     loop {
         let mut newest = None;
         for _ in 0..READS {
@@ -94,12 +94,8 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
         if let Some(error) = broken {
             return Err(error);
         }
-        // Stopped, or without a processor, since the datagrams were made. A host that always takes
-        // so long is a part of the path: only each second time in a row counts.
         let left = shared.clock.now();
-        let is_late = out.get(0).is_some() && left.saturating_since(now) > WAITED;
-        was_held_up = is_late && !was_held_up;
-        if was_held_up {
+        if out.get(0).is_some() && hold_ups.note(left.saturating_since(now)) {
             shared.state().machine.held_up(left, now);
         }
         if lost > 0 {
@@ -135,6 +131,22 @@ async fn turn(shared: &Shared, socket: &mut Socket, timer: &mut Timer) -> io::Re
     }
 }
 
+/// Turns in which datagrams left long after they were made.
+#[derive(Debug, Default)]
+struct HoldUps {
+    was_last: bool,
+}
+
+impl HoldUps {
+    /// Datagrams left so long after they were made. Returns true if they measure no path: the
+    /// process was stopped, or without a processor. A host that always takes so long is a part of
+    /// the path, so that of turns in a row each second one measures it.
+    fn note(&mut self, took: Duration) -> bool {
+        self.was_last = took > WAITED && !self.was_last;
+        self.was_last
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waited {
     /// Others could run meanwhile.
@@ -155,4 +167,17 @@ async fn waited_for(something: impl Future<Output = io::Result<()>>) -> io::Resu
     })
     .await?;
     Ok(waited)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_always_slow_measures_its_path() {
+        let mut hold_ups = HoldUps::default();
+        let noted = [1, 25, 26, 1, 2000, 2000, 2000, 2000, 25, 2000];
+        let noted = noted.map(|ms| hold_ups.note(Duration::from_millis(ms)));
+        assert_eq!(noted, [false, false, true, false, true, false, true, false, false, true]);
+    }
 }

@@ -131,7 +131,7 @@ impl Machine {
         ecn: Ecn,
         bytes: &[u8],
     ) -> Option<ConnectionId> {
-        // An application may have told of the time since it came.
+        // The application may have made a call since it came.
         self.latest = self.latest.max(at);
         if let Some(journal) = &mut self.journal {
             journal.add(at, &Record::Datagram { from, ecn, bytes: bytes.to_vec() });

@@ -78,9 +78,9 @@ impl Connection {
     }
 
     /// Steps 4 and 10: the Response has come.
-    pub(super) fn enter_part_open(&mut self, now: Instant, ack: SeqNo48) {
+    pub(super) fn enter_part_open(&mut self, now: Instant, waited: Duration, ack: SeqNo48) {
         if let Some(sent) = self.sender.departure(ack) {
-            self.take_handshake_rtt(now, now.saturating_since(sent), Duration::ZERO);
+            self.take_handshake_rtt(now, (now - waited).saturating_since(sent), Duration::ZERO);
         }
         self.state = State::PartOpen;
         self.established = true;

@@ -195,7 +195,7 @@ impl Connection {
             return;
         }
         match self.state {
-            State::Request => self.enter_part_open(now, ack.unwrap_or_default()),
+            State::Request => self.enter_part_open(now, gathered.waited, ack.unwrap_or_default()),
             State::Respond if kind == PacketType::Request => {
                 self.features.ask_for_wishes();
                 self.due.handshake = true;
@@ -264,7 +264,7 @@ impl Connection {
         let Some(sent) = ack.and_then(|ack| self.sender.departure(ack)) else { return };
         if kind == PacketType::Ack || held.is_some() {
             let held = held.unwrap_or_default().duration();
-            self.take_handshake_rtt(now, now.saturating_since(sent).saturating_sub(gathered.waited), held);
+            self.take_handshake_rtt(now, (now - gathered.waited).saturating_since(sent), held);
         }
     }
 

@@ -80,9 +80,20 @@ fn trusting() -> ConnectionConfig {
 /// A client in PARTOPEN whose server knows no RTT Estimate, as Linux, and has said `extra` in its
 /// Response.
 fn client(config: ConnectionConfig, iss: SeqNo48, extra: &[Opt<'_>]) -> Connection {
+    client_that(|_| (), config, iss, extra)
+}
+
+/// A [`client`] that does something before the Response is read.
+fn client_that(
+    before: impl FnOnce(&mut Connection),
+    config: ConnectionConfig,
+    iss: SeqNo48,
+    extra: &[Opt<'_>],
+) -> Connection {
     let mut client = Connection::client_at(config, PORTS, iss, at(0));
     let request = sent(&mut client, at(0));
     assert_eq!(request.len(), 1);
+    before(&mut client);
     let empty = |op| Opt::Feature(FeatureOption { op, feature: 128, values: &[] });
     let window = [0, 0, 0, 0, 3, 232];
     let mut options = vec![
@@ -231,37 +242,48 @@ fn a_linux_receiver_is_understood() {
     assert_eq!(lenient.loss_event_rate(), Probability::saturating(0.01));
 }
 
+/// The options of a report that was held for 5 ms and has no loss.
+fn lossless(space: &mut Vec<u8>) -> [Opt<'_>; 3] {
+    let none = [LossInterval { lossless_length: 3, ..LossInterval::default() }];
+    [
+        Opt::ElapsedTime(Elapsed::from_duration(Duration::from_millis(5))),
+        Opt::ReceiveRate(0),
+        Opt::LossIntervals(LossIntervals::encode(0, &none, space)),
+    ]
+}
+
+/// A client that has sent a datagram after 50 ms, and the datagram's number.
+fn client_with_datagram() -> (Connection, SeqNo48) {
+    let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
+    sent(&mut client, at(50));
+    let first = seq_of(&parse(&send(&mut client, at(50))));
+    (client, first)
+}
+
 /// The process stands still for a second. A report has come meanwhile, but the application hands
 /// over a datagram before the host has read it.
 #[test]
 fn a_report_that_waited_here_measures_the_path() {
-    let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
-    sent(&mut client, at(50));
-    let first = seq_of(&parse(&send(&mut client, at(50))));
+    let (mut client, first) = client_with_datagram();
     let mut space = Vec::new();
-    let none = [LossInterval { lossless_length: 3, ..LossInterval::default() }];
-    let report = [
-        Opt::ElapsedTime(Elapsed::from_duration(Duration::from_millis(5))),
-        Opt::ReceiveRate(0),
-        Opt::LossIntervals(LossIntervals::encode(0, &none, &mut space)),
-    ];
+    let report = lossless(&mut space);
     client.send(at(1100), &[0; 500]).expect("there is room");
     client.handle_datagram(at(105), Ecn::NotEct, &feedback(1, first, &report));
     assert_eq!((client.stats().received_feedback, client.rtt()), (1, Some(RTT)), "105 − 50 − 5 ms");
 }
 
 #[test]
+fn a_response_that_waited_here_measures_the_path() {
+    let hand_over = |client: &mut Connection| client.send(at(900), &[0; 500]).expect("there is room");
+    let client = client_that(hand_over, ConnectionConfig::default(), SeqNo48::new(1), &[]);
+    assert_eq!(client.rtt(), Some(RTT));
+}
+
+#[test]
 fn feedback_is_checked_against_what_was_sent() {
-    let mut client = client(ConnectionConfig::default(), SeqNo48::new(1), &[]);
-    sent(&mut client, at(50));
-    let first = seq_of(&parse(&send(&mut client, at(50))));
+    let (mut client, first) = client_with_datagram();
     let mut space = Vec::new();
-    let none = [LossInterval { lossless_length: 3, ..LossInterval::default() }];
-    let report = [
-        Opt::ElapsedTime(Elapsed::from_duration(Duration::from_millis(5))),
-        Opt::ReceiveRate(0),
-        Opt::LossIntervals(LossIntervals::encode(0, &none, &mut space)),
-    ];
+    let report = lossless(&mut space);
     // Nothing with this number has been sent: sequence-invalid, so a Sync asks.
     client.handle_datagram(at(105), Ecn::NotEct, &feedback(1, first.add(1), &report));
     assert_eq!((client.stats().received_feedback, client.stats().invalid_packets), (0, 1));
